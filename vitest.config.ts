@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// Tests read sources, never `dist`; `node` keeps the engine's #host on its Node side.
+const conditions = ['@holdfast/source', 'node', 'module', 'import', 'development|production'];
+
+const project = (name: string, folder: string, include: string[]): TestProjectInlineConfiguration => ({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  oxc: { decorator: { legacy: true, emitDecoratorMetadata: true } },
+  test: {
+    name,
+    root: at(folder),
+    include,
+    pool: 'forks',
+    execArgv: ['--unhandled-rejections=strict', '--expose-gc'],
+    setupFiles: [at('tools/vitest/fail-on-output.ts')],
+    restoreMocks: true,
+  },
+});
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    passWithNoTests: true,
+    projects: [
+      project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
+      project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
+      project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
+      project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
+      project('bench', 'bench', ['src/**/*.test.ts']),
+      project('tools', 'tools', ['**/*.test.ts']),
+    ],
+  },
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ShopClient } from '../src/walkthrough/shop-client.js';
+import { ShopProcesses } from '../src/walkthrough/shop-processes.js';
+import { walkthrough, type StepName, type StepReport } from '../src/walkthrough/walkthrough.js';
+import { buildShop } from './build-shop.js';
+
+/** Shorter than the 30 s of the documentation, and long enough for the steps that need an open breaker. */
+const OPEN_DURATION = '5s';
+
+const liveQuotes = [
+  { service: 'ground', price: 6.9, estimatedDays: 4 },
+  { service: 'express', price: 14.5, estimatedDays: 1 },
+];
+const flatRates = [{ service: 'flat-rate', price: 4.99, estimatedDays: 5 }];
+
+describe('The walkthrough, over sockets', () => {
+  const reports = new Map<StepName, StepReport>();
+  let processes: ShopProcesses;
+
+  beforeAll(async () => {
+    buildShop();
+    processes = new ShopProcesses({ OPEN_DURATION });
+    const shop = new ShopClient(await processes.addresses());
+    for await (const report of walkthrough(shop, processes.log)) {
+      reports.set(report.name, report);
+    }
+  }, 180_000);
+
+  afterAll(async () => {
+    await processes?.stop();
+  });
+
+  function step(name: StepName): StepReport {
+    const report = reports.get(name);
+    if (!report) {
+      throw new Error(`The walkthrough has no step "${name}"`);
+    }
+    return report;
+  }
+
+  function answer(name: StepName): { status: number; body: unknown; retryAfter: string | null } {
+    const [{ status, body, retryAfter } = { status: 0, body: 'null', retryAfter: null }] = step(name).answers;
+    return { status, body: JSON.parse(body), retryAfter };
+  }
+
+  it('goes as documented, by its own findings', () => {
+    const missed = [...reports.values()].flatMap(({ title, findings, answers, log }) =>
+      findings.filter(({ met }) => !met).map(({ expectation }) => ({ title, expectation, answers, log })),
+    );
+
+    expect(missed).toEqual([]);
+    expect(reports.size).toBe(12);
+  });
+
+  it('shows live quotes while the carrier answers', () => {
+    expect(answer('live')).toEqual({ status: 200, body: liveQuotes, retryAfter: null });
+    expect(step('live').carrier).toEqual({ requests: 1, cancelled: 0 });
+  });
+
+  it('answers 504 after 3.0 to 3.2 seconds while the carrier hangs, with both requests cancelled', () => {
+    expect(answer('hanging')).toEqual({
+      status: 504,
+      body: { statusCode: 504, error: 'Gateway Timeout', message: 'The operation timed out', code: 'TIMEOUT' },
+      retryAfter: null,
+    });
+    expect(step('hanging').carrier).toEqual({ requests: 2, cancelled: 2 });
+    expect(step('hanging').answers[0]?.elapsedMs).toBeGreaterThan(2990);
+    expect(step('hanging').answers[0]?.elapsedMs).toBeLessThan(3500);
+  });
+
+  it('opens the breaker on the fifth slow request, whose second attempt never reaches the carrier', () => {
+    expect(step('keepSending').answers.map(({ status }) => status)).toEqual([504, 504, 504]);
+    expect(answer('opening')).toEqual({ status: 200, body: flatRates, retryAfter: null });
+    expect(step('opening').carrier).toEqual({ requests: 1, cancelled: 1 });
+    expect(step('opening').log).toEqual([
+      'WARN [Resilience] Circuit "carrier" went from closed to open',
+      'LOG [Resilience] ShippingController.getQuotes answered with its fallback',
+    ]);
+  });
+
+  it('refuses a booking with the seconds until the probe, and calls nobody', () => {
+    expect(answer('booking')).toEqual({
+      status: 503,
+      body: {
+        statusCode: 503,
+        error: 'Service Unavailable',
+        message: 'Service temporarily unavailable',
+        code: 'CIRCUIT_OPEN',
+      },
+      retryAfter: '5',
+    });
+    expect(step('booking').carrier).toEqual({ requests: 0, cancelled: 0 });
+  });
+
+  it('answers quotes from the price list and stops the job while the breaker is open', () => {
+    expect(answer('flatRates')).toEqual({ status: 200, body: flatRates, retryAfter: null });
+    expect(answer('stoppingJob')).toEqual({ status: 200, body: { repriced: 0 }, retryAfter: null });
+    expect(step('stoppingJob').log).toEqual([
+      'WARN [RepricingService] The carrier is unavailable, stopping after 0 of 8 orders',
+    ]);
+    expect(step('flatRates').carrier.requests + step('stoppingJob').carrier.requests).toBe(0);
+  });
+
+  it('runs two of six exports, lets three wait and refuses one without Retry-After', () => {
+    const { answers, log } = step('exports');
+    const refused = answers.filter(({ status }) => status === 503);
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(refused.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { statusCode: 503, error: 'Service Unavailable', message: 'Server is at capacity', code: 'BULKHEAD_FULL' },
+    ]);
+    expect(refused[0]?.retryAfter).toBeNull();
+    expect(answers.find(({ status }) => status === 200)?.contentType).toMatch(/^text\/csv/);
+    expect(log).toEqual(['WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)']);
+  });
+
+  it('lets six of eight look-ups reach the partner', () => {
+    const { answers, carrier } = step('lookUps');
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 503, 503]);
+    expect(carrier).toEqual({ requests: 6, cancelled: 0 });
+  });
+
+  it('closes the breaker with the first quote after openDuration', () => {
+    expect(answer('recovery')).toEqual({ status: 200, body: liveQuotes, retryAfter: null });
+    expect(step('recovery').log).toEqual([
+      'WARN [Resilience] Circuit "carrier" went from open to half-open',
+      'WARN [Resilience] Circuit "carrier" went from half-open to closed',
+    ]);
+    expect(step('recovery').carrier).toEqual({ requests: 1, cancelled: 0 });
+  });
+
+  it('books the shipment and reprices the pending orders afterwards', () => {
+    expect(answer('bookingAgain')).toEqual({
+      status: 201,
+      body: { id: 'shipment-1', reference: '1001', trackingNumber: 'CAT000001' },
+      retryAfter: null,
+    });
+    expect(answer('workingJob')).toEqual({ status: 200, body: { repriced: 8 }, retryAfter: null });
+  });
+});

@@ -1,0 +1,33 @@
+export interface Addresses {
+  readonly shopUrl: string;
+  readonly carrierUrl: string;
+}
+
+/** What `npm start` prints: every line that begins with two spaces is a command for a shell. */
+export function whatToTry({ shopUrl, carrierUrl }: Addresses): string {
+  return `
+Shop: ${shopUrl}
+Carrier stub: ${carrierUrl}
+Ctrl+C ends both.
+
+Live quotes from the carrier:
+  curl "${shopUrl}/shipping/quotes?orderId=1001"
+Make the carrier hang. Quotes then answer 504 after 3.0 to 3.2 seconds; the fifth such request opens the breaker and gets flat rates:
+  curl -X POST ${carrierUrl}/mode -d '{"mode":"hang"}'
+Other ways to be in trouble are {"mode":"fail","status":503} and {"mode":"slow","delayMs":1000}.
+
+What reached the carrier, and what of it was cancelled:
+  curl ${carrierUrl}/stats
+Book a shipment: 503 with Retry-After while the breaker is open, 201 otherwise:
+  curl -i -X POST ${shopUrl}/shipping/shipments -H "Content-Type: application/json" -d '{"orderId":"1001"}'
+Reprice the pending orders, and look at one; the job stops at once while the breaker is open:
+  curl -X POST ${shopUrl}/shipping/reprice
+  curl ${shopUrl}/orders/1001
+Six exports at once: two run, three wait, one is refused:
+  for i in 1 2 3 4 5 6; do curl -s -o /dev/null -w "%{http_code} after %{time_total} s\\n" ${shopUrl}/orders/export & done; wait
+Eight look-ups at the tracking partner: five go through, one waits a second, two are refused:
+  for i in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null -w "%{http_code} after %{time_total} s\\n" ${shopUrl}/tracking/CAT00000$i & done; wait
+Let the carrier answer again. Once the breaker's openDuration is over, the next quotes are live:
+  curl -X POST ${carrierUrl}/mode -d '{"mode":"answer"}'
+`;
+}

@@ -1,0 +1,47 @@
+import { ShopClient, type Answer } from './shop-client.js';
+import { ShopProcesses } from './shop-processes.js';
+import { walkthrough, type StepReport } from './walkthrough.js';
+
+const LONGEST_BODY = 110;
+
+/** One step for the terminal: when, what, its answers, and each documented outcome with whether it came. */
+function print(report: StepReport, number: number, sinceStartMs: number): void {
+  console.log(`\n${number}. ${report.title} (at ${seconds(sinceStartMs)}, took ${seconds(report.elapsedMs)})`);
+  [...report.answers].sort((a, b) => a.elapsedMs - b.elapsedMs).forEach((answer) => console.log(`   ${line(answer)}`));
+  report.log.forEach((text) => console.log(`   ${text}`));
+  report.findings.forEach(({ met, expectation }) => console.log(`   ${met ? 'ok    ' : 'NOT OK'} ${expectation}`));
+}
+
+function line({ status, retryAfter, body, elapsedMs }: Answer): string {
+  const header = retryAfter === null ? '' : ` Retry-After: ${retryAfter}`;
+  const shown = body.length > LONGEST_BODY ? `${body.length} characters` : body;
+  return `${seconds(elapsedMs)}  ${status}${header} ${shown}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}
+
+const processes = new ShopProcesses();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void processes.stop().then(() => process.exit(1)));
+}
+
+try {
+  const addresses = await processes.addresses();
+  console.log(`Shop on ${addresses.shopUrl}, carrier stub on ${addresses.carrierUrl}.`);
+
+  const start = performance.now();
+  let number = 0;
+  let missed = 0;
+  for await (const report of walkthrough(new ShopClient(addresses), processes.log)) {
+    print(report, ++number, performance.now() - start - report.elapsedMs);
+    missed += report.findings.filter(({ met }) => !met).length;
+  }
+  console.log(
+    missed === 0 ? '\nEverything went as documented.' : `\n${missed} outcomes differ from the documentation.`,
+  );
+  process.exitCode = missed === 0 ? 0 : 1;
+} finally {
+  await processes.stop();
+}

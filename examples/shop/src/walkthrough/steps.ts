@@ -1,0 +1,190 @@
+import type { CarrierStats } from '../carrier-stub/call-counts.js';
+import type { Answer, ShopClient } from './shop-client.js';
+
+/** What one step showed. The carrier's counts are those of this step alone. */
+export interface Seen {
+  readonly answers: readonly Answer[];
+  readonly log: readonly string[];
+  readonly carrier: Pick<CarrierStats, 'requests' | 'cancelled'>;
+}
+
+export interface Step {
+  readonly title: string;
+  readonly act: (shop: ShopClient) => Promise<readonly Answer[]>;
+  /** What the shop has to write meanwhile, in this order. */
+  readonly log: readonly string[];
+  /** What has to reach the carrier meanwhile. */
+  readonly carrier: Pick<CarrierStats, 'requests' | 'cancelled'>;
+  /** The rest of the documented outcome, each with a sentence for the report. */
+  readonly expected: Readonly<Record<string, (answers: readonly Answer[]) => boolean>>;
+}
+
+/** What connections and two busy processes may add to a documented time. */
+const OVERHEAD_MS = 250;
+/** Timers may fire a millisecond early. */
+const EARLY_MS = 5;
+
+const LIVE_QUOTES =
+  '[{"service":"ground","price":6.9,"estimatedDays":4},{"service":"express","price":14.5,"estimatedDays":1}]';
+const FLAT_RATES = '[{"service":"flat-rate","price":4.99,"estimatedDays":5}]';
+const TIMED_OUT = '{"statusCode":504,"error":"Gateway Timeout","message":"The operation timed out","code":"TIMEOUT"}';
+const REFUSED =
+  '{"statusCode":503,"error":"Service Unavailable","message":"Service temporarily unavailable","code":"CIRCUIT_OPEN"}';
+const AT_CAPACITY =
+  '{"statusCode":503,"error":"Service Unavailable","message":"Server is at capacity","code":"BULKHEAD_FULL"}';
+const OVER_LIMIT =
+  '{"statusCode":503,"error":"Service Unavailable","message":"Rate limit of a dependency exceeded","code":"RATE_LIMITED"}';
+
+const NOTHING = { requests: 0, cancelled: 0 };
+
+const quotes = (orderId: string) => async (shop: ShopClient) => [await shop.get(`/shipping/quotes?orderId=${orderId}`)];
+const book = async (shop: ShopClient) => [await shop.post('/shipping/shipments', { orderId: '1001' })];
+const reprice = async (shop: ShopClient) => [await shop.post('/shipping/reprice')];
+const times = <Result>(count: number, act: (index: number) => Promise<Result>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => act(index + 1)));
+
+const all = (status: number, body?: string) => (answers: readonly Answer[]) =>
+  answers.every((answer) => answer.status === status && (body === undefined || answer.body === body));
+const count = (answers: readonly Answer[], status: number) =>
+  answers.filter((answer) => answer.status === status).length;
+const took = (fromMs: number, toMs: number) => (answers: readonly Answer[]) =>
+  answers.every(({ elapsedMs }) => elapsedMs >= fromMs - EARLY_MS && elapsedMs <= toMs + OVERHEAD_MS);
+const at = (answers: readonly Answer[], status: number): number[] =>
+  answers
+    .filter((answer) => answer.status === status)
+    .map(({ elapsedMs }) => elapsedMs)
+    .sort((a, b) => a - b);
+
+/** The documentation's "Try it", with the bulkhead, the job and the partner played where the breaker is open anyway. */
+export const STEPS = {
+  live: {
+    title: 'The carrier answers: live quotes',
+    act: quotes('1001'),
+    log: [],
+    carrier: { requests: 1, cancelled: 0 },
+    expected: { '200 with the quotes of the carrier': all(200, LIVE_QUOTES) },
+  },
+  hanging: {
+    title: 'The carrier hangs: a timeout, after a second attempt',
+    act: async (shop) => {
+      await shop.carrier({ mode: 'hang' });
+      return quotes('1001')(shop);
+    },
+    log: [],
+    carrier: { requests: 2, cancelled: 2 },
+    expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'after 3.0 to 3.2 s': took(3000, 3200) },
+  },
+  keepSending: {
+    title: 'Three more requests: nine calls in the window, eight of them failed',
+    act: async (shop) => [
+      ...(await quotes('1001')(shop)),
+      ...(await quotes('1001')(shop)),
+      ...(await quotes('1001')(shop)),
+    ],
+    log: [],
+    carrier: { requests: 6, cancelled: 6 },
+    expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'each after 3.0 to 3.2 s': took(3000, 3200) },
+  },
+  opening: {
+    title: 'The fifth slow request opens the breaker',
+    act: quotes('1001'),
+    log: [
+      'WARN [Resilience] Circuit "carrier" went from closed to open',
+      'LOG [Resilience] ShippingController.getQuotes answered with its fallback',
+    ],
+    carrier: { requests: 1, cancelled: 1 },
+    expected: { '200 with flat rates': all(200, FLAT_RATES), 'after 1.5 to 1.7 s': took(1500, 1700) },
+  },
+  booking: {
+    title: 'Booking a shipment fails fast',
+    act: book,
+    log: [],
+    carrier: NOTHING,
+    expected: {
+      '503 CIRCUIT_OPEN': all(503, REFUSED),
+      'with Retry-After': ([answer]) => Number(answer?.retryAfter) >= 1,
+      'at once': took(0, 0),
+    },
+  },
+  flatRates: {
+    title: 'Quotes come from the price list',
+    act: quotes('1002'),
+    log: ['LOG [Resilience] ShippingController.getQuotes answered with its fallback'],
+    carrier: NOTHING,
+    expected: { '200 with flat rates': all(200, FLAT_RATES), 'at once': took(0, 0) },
+  },
+  stoppingJob: {
+    title: 'The repricing job, on the same breaker, stops',
+    act: reprice,
+    log: ['WARN [RepricingService] The carrier is unavailable, stopping after 0 of 8 orders'],
+    carrier: NOTHING,
+    expected: { 'no order repriced': all(200, '{"repriced":0}'), 'at once': took(0, 0) },
+  },
+  exports: {
+    title: 'Six exports at once: two run, three wait, one is refused',
+    act: (shop) => times(6, () => shop.get('/orders/export')),
+    log: ['WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)'],
+    carrier: NOTHING,
+    expected: {
+      'five files': (answers) => count(answers, 200) === 5,
+      'in three rounds of two seconds': (answers) => inRounds(at(answers, 200), [2000, 2000, 4000, 4000, 6000]),
+      'one 503 BULKHEAD_FULL': (answers) => all(503, AT_CAPACITY)(answers.filter(({ status }) => status !== 200)),
+      'at once': (answers) => inRounds(at(answers, 503), [0]),
+      'without Retry-After': (answers) => answers.every(({ retryAfter }) => retryAfter === null),
+    },
+  },
+  lookUps: {
+    title: 'Eight look-ups at the partner: five go, one waits, two are refused',
+    act: (shop) => times(8, (index) => shop.get(`/tracking/CAT00000${index}`)),
+    log: [],
+    carrier: { requests: 6, cancelled: 0 },
+    expected: {
+      'six answers, the last after a second': (answers) => inRounds(at(answers, 200), [0, 0, 0, 0, 0, 1000]),
+      'two 503 RATE_LIMITED': (answers) => all(503, OVER_LIMIT)(answers.filter(({ status }) => status !== 200)),
+      'at once': (answers) => inRounds(at(answers, 503), [0, 0]),
+      'with Retry-After: 2': (answers) =>
+        answers.every(({ status, retryAfter }) => status === 200 || retryAfter === '2'),
+    },
+  },
+  recovery: {
+    title: 'The carrier answers again, and the next quote after openDuration is the probe',
+    act: async (shop) => {
+      await shop.carrier({ mode: 'answer' });
+      await shop.untilRetryAfter();
+      return quotes('1001')(shop);
+    },
+    log: [
+      'WARN [Resilience] Circuit "carrier" went from open to half-open',
+      'WARN [Resilience] Circuit "carrier" went from half-open to closed',
+    ],
+    carrier: { requests: 1, cancelled: 0 },
+    expected: { '200 with the quotes of the carrier': all(200, LIVE_QUOTES) },
+  },
+  bookingAgain: {
+    title: 'The booking, sent again',
+    act: book,
+    log: [],
+    carrier: { requests: 1, cancelled: 0 },
+    expected: {
+      '201 with the shipment': all(201, '{"id":"shipment-1","reference":"1001","trackingNumber":"CAT000001"}'),
+    },
+  },
+  workingJob: {
+    title: 'The repricing job, with a carrier that answers',
+    act: reprice,
+    log: [],
+    carrier: { requests: 8, cancelled: 0 },
+    expected: { 'every pending order repriced': all(200, '{"repriced":8}') },
+  },
+} as const satisfies Record<string, Step>;
+
+/** Every answer came in its round: not before it, and before the next could begin. */
+function inRounds(elapsedMs: readonly number[], roundsMs: readonly number[]): boolean {
+  return (
+    elapsedMs.length === roundsMs.length &&
+    roundsMs.every((roundMs, index) => {
+      const elapsed = elapsedMs[index] ?? Number.NaN;
+      return elapsed >= roundMs - EARLY_MS && elapsed < roundMs + 900;
+    })
+  );
+}

@@ -1,0 +1,64 @@
+import type { CarrierStats } from '../carrier-stub/call-counts.js';
+import type { ShopClient } from './shop-client.js';
+import type { ShopLog } from './shop-log.js';
+import { STEPS, type Seen, type Step } from './steps.js';
+
+export type StepName = keyof typeof STEPS;
+
+export interface Finding {
+  readonly expectation: string;
+  readonly met: boolean;
+}
+
+export interface StepReport extends Seen {
+  readonly name: StepName;
+  readonly title: string;
+  readonly elapsedMs: number;
+  readonly findings: readonly Finding[];
+}
+
+/** How long a documented log line may lag behind the answer. */
+const LOG_PATIENCE_MS = 2000;
+
+/** Plays the steps in their order and reports each as it ends. The shop must be fresh: its breaker has seen nothing. */
+export async function* walkthrough(shop: ShopClient, log: ShopLog): AsyncGenerator<StepReport> {
+  await shop.resetCarrier();
+  for (const [name, step] of Object.entries(STEPS) as [StepName, Step][]) {
+    yield { name, title: step.title, ...(await play(step, { shop, log })) };
+  }
+}
+
+async function play(
+  step: Step,
+  { shop, log }: { shop: ShopClient; log: ShopLog },
+): Promise<Seen & Pick<StepReport, 'elapsedMs' | 'findings'>> {
+  const before = await shop.carrierStats();
+  const linesBefore = log.lines.length;
+
+  const start = performance.now();
+  const answers = await step.act(shop);
+  const elapsedMs = performance.now() - start;
+
+  const seen: Seen = {
+    answers,
+    log: await log.since(linesBefore, { count: step.log.length, patienceMs: LOG_PATIENCE_MS }),
+    carrier: difference(await shop.carrierStats(), before),
+  };
+  return { ...seen, elapsedMs, findings: judge(step, seen) };
+}
+
+function judge(step: Step, { answers, log, carrier }: Seen): Finding[] {
+  const logged = step.log.length === 0 ? 'no log line' : `logged: ${step.log.join(' / ')}`;
+  return [
+    ...Object.entries(step.expected).map(([expectation, check]) => ({ expectation, met: check(answers) })),
+    { expectation: logged, met: log.join('\n') === step.log.join('\n') },
+    {
+      expectation: `${step.carrier.requests} requests reached the stub, ${step.carrier.cancelled} of them cancelled`,
+      met: carrier.requests === step.carrier.requests && carrier.cancelled === step.carrier.cancelled,
+    },
+  ];
+}
+
+function difference(after: CarrierStats, before: CarrierStats): Seen['carrier'] {
+  return { requests: after.requests - before.requests, cancelled: after.cancelled - before.cancelled };
+}

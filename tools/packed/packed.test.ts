@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { firstBlock, pathTo } from '../readme.mjs';
+
+const MINUTES = 60_000;
+
+interface Packed {
+  readonly name: string;
+  readonly folder: string;
+  /** What a user installs beside the package, for the program of its README. */
+  readonly beside: readonly string[];
+}
+
+const PACKAGES: readonly Packed[] = [
+  { name: 'holdfast', folder: 'packages/holdfast', beside: [] },
+  {
+    name: '@nestjs/resilience',
+    folder: 'packages/resilience',
+    beside: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
+  },
+];
+
+const tsc = pathTo('node_modules/typescript/bin/tsc');
+let workshop: string;
+const tarballs: string[] = [];
+
+beforeAll(async () => {
+  workshop = await mkdtemp(join(tmpdir(), 'holdfast-packed-'));
+  const projects = ['packages/holdfast/tsconfig.node.json', 'packages/resilience/tsconfig.src.json'];
+  await run(process.execPath, [tsc, '-b', ...projects.map(pathTo)]);
+  for (const { folder } of PACKAGES) {
+    const printed = await run('npm', ['pack', '--json', '--pack-destination', workshop], pathTo(folder));
+    tarballs.push(join(workshop, readFilename(JSON.parse(printed))));
+  }
+}, 5 * MINUTES);
+
+afterAll(async () => {
+  await rm(workshop, { recursive: true, force: true });
+});
+
+/** npm prints a list, newer versions an object by package. */
+function readFilename(printed: Record<string, { filename: string }> | { filename: string }[]): string {
+  const [first] = Object.values(printed);
+  if (first === undefined) throw new Error('npm pack printed no package');
+
+  return first.filename;
+}
+
+const execute = promisify(execFile);
+
+/** Runs a program; what it printed is the message when it fails. */
+async function run(program: string, args: readonly string[], cwd = workshop): Promise<string> {
+  try {
+    const { stdout } = await execute(program, args, { cwd });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${program} ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+async function pinned(name: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(pathTo(`node_modules/${name}/package.json`), 'utf8'));
+  return `${name}@${(manifest as { version: string }).version}`;
+}
+
+/** An empty project with nothing but the package and what its README's program imports. */
+async function install(packed: Packed, type: 'module' | 'commonjs'): Promise<string> {
+  const project = join(workshop, `${packed.folder.replaceAll('/', '-')}-${type}`);
+  await mkdir(project);
+  await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'reader', private: true, type }));
+  const own = packed.name === 'holdfast' ? tarballs.slice(0, 1) : tarballs;
+  const beside = await Promise.all(packed.beside.map(pinned));
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+  await run('npm', ['install', ...flags, ...own, ...beside], project);
+  return project;
+}
+
+async function compile(project: string): Promise<void> {
+  const flags = ['--module', 'nodenext', '--target', 'es2022', '--strict', '--outDir', 'out', '--types', ''];
+  const decorators = ['--experimentalDecorators', '--emitDecoratorMetadata', '--skipLibCheck'];
+  await run(process.execPath, [tsc, ...flags, ...decorators, 'program.ts'], project);
+}
+
+describe.each(PACKAGES)('$name, packed', (packed) => {
+  it.each(['module', 'commonjs'] as const)(
+    'is installed into an empty %s project, where its README’s program compiles and prints what the README says',
+    async (type) => {
+      const project = await install(packed, type);
+      await writeFile(join(project, 'program.ts'), firstBlock(`${packed.folder}/README.md`, 'ts'));
+
+      await compile(project);
+      const printed = await run(process.execPath, [join(project, 'out/program.js')], project);
+
+      expect(printed).toBe(firstBlock(`${packed.folder}/README.md`, 'text'));
+    },
+    5 * MINUTES,
+  );
+
+  it('holds the licence, a README, and for every output its source and no test', async () => {
+    const unpacked = join(workshop, `${packed.folder.replaceAll('/', '-')}-unpacked`);
+    await mkdir(unpacked);
+    await run('tar', ['-xzf', tarballs[PACKAGES.indexOf(packed)] ?? '', '-C', unpacked]);
+    const files = await readdir(join(unpacked, 'package'), { recursive: true });
+
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json', 'dist/index.js']));
+    expect(files.filter((file) => /\.(test|model)\.|tsbuildinfo/.test(file))).toEqual([]);
+    const sources = new Set(files.filter((file) => file.startsWith('src/')));
+    const outputs = files.filter((file) => /^dist\/.*(?<!\.d)\.js$/.test(file));
+    const orphans = outputs.filter((file) => !sources.has(file.replace('dist/', 'src/').replace(/\.js$/, '.ts')));
+    expect(orphans, 'outputs of sources that are gone: run `npm run clean`').toEqual([]);
+  });
+});
+
+describe('the binding’s declarations', () => {
+  it('type-check without the optional peers, with library checks on', async () => {
+    const project = join(workshop, 'packages-resilience-module');
+    await writeFile(join(project, 'import.ts'), `export { ResilienceModule } from '@nestjs/resilience';\n`);
+    const types = join(project, 'node_modules/@types');
+    await mkdir(types, { recursive: true });
+    await cp(pathTo('node_modules/@types/node'), join(types, 'node'), { recursive: true });
+    const flags = ['--module', 'nodenext', '--target', 'es2022', '--strict', '--noEmit', '--types', 'node'];
+
+    const printed = await run(process.execPath, [tsc, ...flags, 'import.ts'], project).catch(String);
+    const ours = printed.split('\n').filter((line) => /node_modules\/(@nestjs\/resilience|holdfast)\//.test(line));
+
+    expect(ours).toEqual([]);
+  });
+});

@@ -16,3 +16,20 @@ export function endWithParent(end: () => void = process.exit): void {
     process.once('disconnect', () => end());
   }
 }
+
+const PARENT_CHECK_MS = 500;
+
+/**
+ * Ends with the shell that a package manager runs scripts in. A SIGTERM to npm ends that shell and nothing below it;
+ * only our parent's id tells that it is gone.
+ */
+export function endWithShell(end: () => void): void {
+  const shell = process.ppid;
+  const check = setInterval(() => {
+    if (process.ppid !== shell) {
+      clearInterval(check);
+      end();
+    }
+  }, PARENT_CHECK_MS);
+  check.unref();
+}

@@ -1,4 +1,4 @@
-import { endWithParent } from './parent.js';
+import { endWithParent, endWithShell } from './parent.js';
 import { ServerProcess } from './server-process.js';
 import { whatToTry } from './what-to-try.js';
 
@@ -25,6 +25,7 @@ async function stop(exitCode: number): Promise<void> {
 process.once('SIGINT', () => void stop(0));
 process.once('SIGTERM', () => void stop(0));
 endWithParent(() => void stop(0));
+endWithShell(() => void stop(0));
 
 const carrierPort = await start('../carrier-stub/main.js');
 const carrierUrl = `http://127.0.0.1:${carrierPort}`;

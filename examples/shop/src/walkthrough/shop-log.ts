@@ -1,5 +1,5 @@
-/** Nest's own format around a line: process, date, and spaces that align the level. */
-const NEST_LINE = /^\[Nest\] \d+\s+- .*?(LOG|WARN|ERROR|DEBUG|VERBOSE|FATAL) (\[.+)$/;
+/** Nest's own format around a line: process, date, spaces that align the level, and the time since the line before. */
+const NEST_LINE = /^\[Nest\] \d+\s+- .*?(LOG|WARN|ERROR|DEBUG|VERBOSE|FATAL) (\[.+?)(?: \+\d+ms)?$/;
 
 /** What the shop printed, with Nest's lines as the documentation shows them: `WARN [Resilience] …`. */
 export class ShopLog {

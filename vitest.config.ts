@@ -24,7 +24,6 @@ const project = (name: string, folder: string, include: string[]): TestProjectIn
 export default defineConfig({
   test: {
     maxWorkers: 2,
-    passWithNoTests: true,
     projects: [
       project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),

@@ -120,7 +120,9 @@ for (const folder of packages) {
     if (checkOnly) {
       failed = true;
       console.error(`${stray} reports no entry of the package: run \`npm run api\``);
-    } else rmSync(stray);
+    } else {
+      rmSync(stray);
+    }
   }
 }
 

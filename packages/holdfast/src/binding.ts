@@ -1,0 +1,39 @@
+/**
+ * What a framework's binding needs beyond the public engine. Internal: it may change with any release, so a binding
+ * depends on exactly one version.
+ */
+
+// Executions whose outcome is not a promise
+export { Attempt } from './attempt.js';
+export { Execution, type Pipeline, type Work } from './execution.js';
+export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
+
+// Stages
+export { composeStages, type Stages } from './stages.js';
+
+// Options
+export { parseDuration, type DurationBounds } from './duration.js';
+export {
+  decision,
+  editDistance,
+  nearestName,
+  OptionError,
+  rejectUnknown,
+  requireBoolean,
+  requireFunction,
+  requireName,
+  requireObject,
+  show,
+  withPath,
+} from './options.js';
+export { createBackoff, resolveBackoff, exponentialDelay, type Backoff, type ResolvedBackoff } from './policies/backoff.js';
+export { resolveBulkheadOptions } from './policies/bulkhead.js';
+export { resolveCircuitBreakerOptions } from './policies/circuit-breaker-options.js';
+export { resolveFallbackOptions } from './policies/fallback.js';
+export { resolveOutboundRateLimitOptions } from './policies/rate-limit.js';
+export { resolveRetryOptions } from './policies/retry.js';
+export { resolveTimeout } from './policies/timeout.js';
+
+// Errors and events
+export { isRejection } from './errors.js';
+export { reportError } from './events.js';

@@ -1,0 +1,282 @@
+/**
+ * The errors of the engine: one base, one class per reason, a stable `code`, and the number that the caller needs.
+ * Each class carries a registered symbol, so that `instanceof` holds across two copies of the package in one process.
+ */
+
+const BRANDS = {
+  resilience: Symbol.for('holdfast.error.resilience'),
+  rejection: Symbol.for('holdfast.error.rejection'),
+  timeout: Symbol.for('holdfast.error.timeout'),
+  circuitOpen: Symbol.for('holdfast.error.circuit-open'),
+  bulkheadFull: Symbol.for('holdfast.error.bulkhead-full'),
+  rateLimited: Symbol.for('holdfast.error.rate-limited'),
+} as const;
+
+/** Marks a timeout that says nothing about the dependency; see {@link discount}. */
+const DISCOUNTED = Symbol.for('holdfast.error.discounted');
+
+interface ErrorClass {
+  readonly prototype: object;
+}
+
+/** `instanceof` by brand for the class itself, by prototype for what users derive from it. */
+function isInstance(brand: symbol, owner: ErrorClass, asked: unknown, value: unknown): boolean {
+  if (asked !== owner) return Function.prototype[Symbol.hasInstance].call(asked as never, value);
+
+  return hasBrand(value, brand);
+}
+
+function hasBrand(value: unknown, brand: symbol): boolean {
+  return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+}
+
+/** Base of every error that a policy makes. */
+export abstract class ResilienceError extends Error {
+  /** Stable and meant for programs, such as `TIMEOUT`. */
+  abstract readonly code: string;
+  /** The name of the policy, or of the handler, that gave up. */
+  readonly policy: string;
+
+  protected constructor(message: string, policy: string) {
+    super(message);
+    this.policy = policy;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.resilience, ResilienceError, this, value);
+  }
+}
+
+/** Base of the refusals: the work never ran. Refusals are frequent by nature, so they capture no stack. */
+export abstract class RejectionError extends ResilienceError {
+  /** Milliseconds until trying again can succeed, where that is known. */
+  readonly retryAfterMs: number | undefined;
+
+  protected constructor(message: string, policy: string, retryAfterMs: number | undefined) {
+    const depth = StackDepth.stackTraceLimit;
+    setStackDepth(0);
+    super(message, policy);
+    setStackDepth(depth);
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.rejection, RejectionError, this, value);
+  }
+}
+
+/** An attempt that did not answer within its limit. */
+export class ResilienceTimeoutError extends ResilienceError {
+  readonly code = 'TIMEOUT';
+  /** The limit, in milliseconds. */
+  readonly timeoutMs: number;
+
+  constructor(timeoutMs: number, policy: string) {
+    super(`Timed out after ${timeoutMs}ms`, policy);
+    this.timeoutMs = timeoutMs;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.timeout, ResilienceTimeoutError, this, value);
+  }
+}
+
+/** A call that an open circuit breaker, or a half-open one with no probe left, refused. */
+export class CircuitOpenError extends RejectionError {
+  readonly code = 'CIRCUIT_OPEN';
+  declare readonly retryAfterMs: number;
+
+  constructor(policy: string, retryAfterMs: number) {
+    super(`Circuit breaker "${policy}" is open`, policy, retryAfterMs);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.circuitOpen, CircuitOpenError, this, value);
+  }
+}
+
+/** A call that found neither a slot nor a place in the queue, or waited in the queue for too long. */
+export class BulkheadFullError extends RejectionError {
+  readonly code = 'BULKHEAD_FULL';
+  readonly reason: 'full' | 'queue-timeout';
+
+  constructor(policy: string, reason: 'full' | 'queue-timeout') {
+    const message =
+      reason === 'full' ? `Bulkhead "${policy}" is full` : `Timed out waiting for a slot in bulkhead "${policy}"`;
+    super(message, policy, undefined);
+    this.reason = reason;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.bulkheadFull, BulkheadFullError, this, value);
+  }
+}
+
+/** A call for which the outbound rate limit would have had to wait longer than its `maxWait`. */
+export class OutboundRateLimitError extends RejectionError {
+  readonly code = 'RATE_LIMITED';
+  declare readonly retryAfterMs: number;
+
+  constructor(policy: string, retryAfterMs: number) {
+    super(`Outbound rate limit "${policy}" exceeded`, policy, retryAfterMs);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstance(BRANDS.rateLimited, OutboundRateLimitError, this, value);
+  }
+}
+
+name(ResilienceError, 'ResilienceError', BRANDS.resilience);
+name(RejectionError, 'RejectionError', BRANDS.rejection);
+name(ResilienceTimeoutError, 'ResilienceTimeoutError', BRANDS.timeout);
+name(CircuitOpenError, 'CircuitOpenError', BRANDS.circuitOpen);
+name(BulkheadFullError, 'BulkheadFullError', BRANDS.bulkheadFull);
+name(OutboundRateLimitError, 'OutboundRateLimitError', BRANDS.rateLimited);
+
+/** Names live on the prototype and are spelt out, since bundlers rename classes. */
+function name(owner: ErrorClass, text: string, brand: symbol): void {
+  Object.defineProperty(owner.prototype, 'name', { value: text, configurable: true, writable: true });
+  Object.defineProperty(owner.prototype, brand, { value: true });
+}
+
+/** Whether the work never ran because a policy refused it. */
+export function isRejection(error: unknown): boolean {
+  return hasBrand(error, BRANDS.rejection);
+}
+
+/**
+ * Takes a timeout out of every breaker's count: the event loop stalled, or the attempt waited in our own queues,
+ * so it says nothing about the dependency.
+ */
+export function discount(error: ResilienceTimeoutError): void {
+  Object.defineProperty(error, DISCOUNTED, { value: true });
+}
+
+export function isDiscounted(error: unknown): boolean {
+  return hasBrand(error, DISCOUNTED);
+}
+
+/**
+ * Whether an error blames the request rather than the dependency; the default of `retryIf`, `recordIf` and
+ * `handleIf` is its opposite.
+ *
+ * - An HTTP exception (recognised by `getStatus()` and `getResponse()`) below 500 is an answer to our own caller: a
+ *   client error, 408 and 429 included.
+ * - A message or WebSocket exception (recognised by `getError()`) is one when its payload says so: `status` or
+ *   `statusCode` 4xx other than 408 and 429, or a gRPC `code` of 3, 5, 6, 7, 9, 11 or 16.
+ * - Any other error is one when its `status`, or else its `statusCode`, is a number from 400 to 499 other than 408
+ *   and 429, with which a dependency pushes back.
+ */
+export function isClientError(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+
+  const shape = error as ExceptionShape;
+  if (typeof shape.getStatus === 'function' && typeof shape.getResponse === 'function') {
+    return (shape.getStatus() as number) < 500;
+  }
+  if (typeof shape.getError === 'function') return blamesCaller(shape.getError());
+
+  return isClientStatus(statusOf(shape));
+}
+
+interface ExceptionShape {
+  readonly getStatus?: () => unknown;
+  readonly getResponse?: unknown;
+  readonly getError?: () => unknown;
+  readonly status?: unknown;
+  readonly statusCode?: unknown;
+  readonly code?: unknown;
+}
+
+/** INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION, OUT_OF_RANGE, UNAUTHENTICATED. */
+const GRPC_CLIENT_CODES: ReadonlySet<unknown> = new Set([3, 5, 6, 7, 9, 11, 16]);
+
+function blamesCaller(payload: unknown): boolean {
+  if (typeof payload !== 'object' || payload === null) return false;
+
+  const shape = payload as ExceptionShape;
+  return isClientStatus(statusOf(shape)) || GRPC_CLIENT_CODES.has(shape.code);
+}
+
+function statusOf(shape: ExceptionShape): unknown {
+  return typeof shape.status === 'number' ? shape.status : shape.statusCode;
+}
+
+function isClientStatus(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500 && status !== 408 && status !== 429;
+}
+
+const NETWORK_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENETRESET',
+  'EADDRNOTAVAIL',
+  'ERR_NETWORK',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'ConnectionRefused',
+  'ConnectionReset',
+  'ConnectionClosed',
+  'FailedToOpenSocket',
+  'Timeout',
+]);
+
+/** What browsers, Deno and workerd say with a bare `TypeError`, whose message is all there is to go by. */
+const NETWORK_MESSAGE =
+  /^(fetch failed|failed to fetch|load failed|networkerror when attempting to fetch resource|network connection lost|internal error; reference|error sending request|client error \(|unable to connect|the socket connection was closed|socket hang up|network error)/i;
+
+const DEEPEST_CAUSE = 5;
+
+/**
+ * Whether an error means that no answer came over the network, in the shapes of fetch, undici, axios, got, Bun and
+ * Deno. Meant for `retryIf` and `recordIf`; no policy uses it by default.
+ */
+export function isNetworkError(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < DEEPEST_CAUSE && typeof current === 'object' && current !== null; depth++) {
+    const { code, name: kind, message, cause, response } = current as NetworkShape;
+    if (response !== undefined && response !== null) return false;
+    if (NETWORK_CODES.has(code)) return true;
+    if (typeof message === 'string' && mayBeBare(kind) && NETWORK_MESSAGE.test(message)) return true;
+    current = cause;
+  }
+
+  return false;
+}
+
+interface NetworkShape {
+  readonly code?: unknown;
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly cause?: unknown;
+  readonly response?: unknown;
+}
+
+function mayBeBare(kind: unknown): boolean {
+  return kind === 'TypeError' || kind === 'Error' || kind === 'AxiosError' || kind === 'RequestError';
+}
+
+/** V8's switch for stacks; other runtimes do not have it, and frozen ones do not let it be set. */
+const StackDepth = Error as unknown as { stackTraceLimit?: number | undefined };
+
+function setStackDepth(depth: number | undefined): void {
+  if (depth === undefined) return;
+  try {
+    StackDepth.stackTraceLimit = depth;
+  } catch {
+    // A frozen Error keeps capturing stacks: slower, not wrong.
+  }
+}

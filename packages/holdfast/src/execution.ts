@@ -1,0 +1,303 @@
+import { Attempt, type AttemptOwner } from './attempt.js';
+import { now } from './clock.js';
+import { currentScope, type AttemptContext, type Scope } from './scope.js';
+import { followSignal, type Follower, type Link } from './signals.js';
+import { host } from '#host';
+
+/**
+ * How one call walks through its stages.
+ *
+ * An execution enters its stages from the outermost to the innermost, runs the work, and leaves them in the opposite
+ * order with the outcome. A stage lets the call pass, refuses it, or keeps it waiting and lets it go on later; when it
+ * is left, it lets the outcome pass, changes it, or takes over (another attempt, a fallback's answer). What a stage
+ * has to remember about a call stands in the call's frame for that stage. There is one object for the whole call, one
+ * for each attempt, and no promise or closure per stage.
+ */
+
+/** One stage of a pipeline; every policy is one. */
+export interface Stage {
+  /**
+   * Lets a call in. `false` when it may not go on now: the stage has refused it with {@link Execution.refuse}, or
+   * will let it go on with {@link Execution.proceed}.
+   */
+  enter(execution: Execution, at: number): boolean;
+  /**
+   * Sees the outcome in `execution.ok` and `execution.value`, and gives back whatever the call holds here. `false`
+   * when the stage takes over. While `execution.cutting`, the call is being given up from further outside: the stage
+   * may only clean up.
+   */
+  leave(execution: Execution, at: number): boolean;
+  /** The work is about to be given up, and may run on; called before `leave`. */
+  keepFor?(execution: Execution, at: number, attempt: Attempt): void;
+  /** Whether an attempt inside has a limit in time. */
+  readonly limits: boolean;
+  /** That limit in milliseconds, where it is fixed. */
+  readonly limitMs: number | undefined;
+}
+
+/** The stages of a policy, outermost first, and what follows from them for every call. Composed once. */
+export class Pipeline {
+  readonly stages: readonly Stage[];
+  /** The place of the outermost stage that limits an attempt in time; `Infinity` without one. */
+  readonly outermostLimit: number;
+
+  constructor(stages: readonly Stage[]) {
+    this.stages = stages;
+    const at = stages.findIndex((stage) => stage.limits);
+    this.outermostLimit = at < 0 ? Infinity : at;
+  }
+
+  /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */
+  limitInside(at: number): number {
+    return this.stages.slice(at + 1).reduce((longest, stage) => Math.max(longest, stage.limitMs ?? 0), 0);
+  }
+}
+
+export interface ExecuteOptions {
+  /** Gives the whole execution up when it aborts. Joins the signal of the attempt that it is used in. */
+  readonly signal?: AbortSignal | undefined;
+  /** Labels the events of this execution. */
+  readonly source?: string | undefined;
+  /** Cuts the link to the attempt that it is used in: for work that outlives a request. Default `false`. */
+  readonly detached?: boolean | undefined;
+  /** Whether policies inside the work inherit its attempt. Default `true`. */
+  readonly ambient?: boolean | undefined;
+}
+
+export type Work = (context: AttemptContext) => unknown;
+
+/** Runs {@link Execution.perform} inside the scope of the attempt. */
+function performInScope(execution: Execution, scope: Scope): void {
+  execution.performWork(scope as Attempt);
+}
+
+export abstract class Execution implements Follower, AttemptOwner {
+  readonly pipeline: Pipeline;
+  readonly source: string | undefined;
+  /** What each entered stage remembers about this call; `undefined` when that is nothing. */
+  readonly frames: unknown[];
+  /** The outcome on its way out. */
+  ok = false;
+  value: unknown = undefined;
+  /** Whether the call is being given up from outside the stage that is left. */
+  cutting = false;
+  /** Whether the outcome is the error of somebody's own callback, which no other attempt would mend. */
+  flawed = false;
+  /** Goes up whenever the call is given up at some stage; tells a stage whether it may still act after foreign code ran. */
+  step = 0;
+  /** The number of the attempt that runs or comes next, set by the innermost retry. */
+  attemptNumber = 1;
+  private depth = 0;
+  private attempt: Attempt | undefined = undefined;
+  private readonly options: ExecuteOptions | undefined;
+  private outer: Scope | undefined = undefined;
+  private outerLink: Link | undefined = undefined;
+  private callerLink: Link | undefined = undefined;
+  private opensScope = false;
+  private waitedBefore = 0;
+  private waitsSince = -1;
+
+  constructor(pipeline: Pipeline, options: ExecuteOptions | undefined) {
+    this.pipeline = pipeline;
+    this.options = options;
+    this.source = options?.source;
+    this.frames = new Array<unknown>(pipeline.stages.length).fill(undefined);
+  }
+
+  /** Whether slots are kept for abandoned work until it has ended. */
+  get keepsSlots(): boolean {
+    return true;
+  }
+
+  /** What fallback handlers are told beside the attempt; nothing unless a framework says so. */
+  get subject(): unknown {
+    return undefined;
+  }
+
+  /** Whether something of the outcome has left already, so that it can be neither repeated nor replaced. */
+  isCommitted(): boolean {
+    return false;
+  }
+
+  /** Whether something around the stage at this place can give the call up. */
+  canBeCutAround(at: number): boolean {
+    return this.pipeline.outermostLimit < at || this.callerLink !== undefined || this.outerLink !== undefined;
+  }
+
+  /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */
+  abstract performWork(attempt: Attempt): void;
+
+  /** The same for a handler that answers instead of the work. */
+  protected abstract performHandler(attempt: Attempt, handler: Work): void;
+
+  /** Hands the outcome to whoever waits for it. */
+  protected abstract deliver(ok: boolean, value: unknown): void;
+
+  /** The attempt was given up. True when its work is known to have ended with that. */
+  protected drop(_attempt: Attempt): boolean {
+    return false;
+  }
+
+  start(): void {
+    const signal = this.options?.signal;
+    if (signal?.aborted === true) {
+      this.value = signal.reason;
+      this.finish();
+      return;
+    }
+
+    const around = currentScope();
+    if (around !== undefined && this.options?.detached !== true) {
+      this.outer = around;
+      this.outerLink = around.follow(this);
+    }
+    if (signal !== undefined) this.callerLink = followSignal(signal, this);
+    this.opensScope =
+      this.options?.ambient !== false && (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
+    this.proceed(0);
+  }
+
+  /** Enters the stages from this place inwards, then runs the work. */
+  proceed(from: number): void {
+    const stages = this.pipeline.stages;
+    for (let at = from; at < stages.length; at++) {
+      this.depth = at + 1;
+      if (!(stages[at] as Stage).enter(this, at)) return;
+    }
+    this.depth = stages.length;
+    this.attempt = new Attempt(this, this.attemptNumber, this.outer);
+    const opensScope = this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false);
+    if (opensScope) host.runInScope(this.attempt, performInScope, this);
+    else this.performWork(this.attempt);
+  }
+
+  /** Turns the call away at the stage at this place: the stages around it see a failure. */
+  refuse(at: number, error: unknown): void {
+    this.ok = false;
+    this.value = error;
+    this.depth = at;
+    this.unwind();
+  }
+
+  /** Turns the call away because of a callback's own error. */
+  refuseFlawed(at: number, error: unknown): void {
+    this.flawed = true;
+    this.refuse(at, error);
+  }
+
+  /** The outcome becomes a callback's own error. */
+  replaceByFlaw(error: unknown): void {
+    this.flawed = true;
+    this.ok = false;
+    this.value = error;
+  }
+
+  /** Keeps the call at the stage at this place, which will let it go on or give it up. */
+  stayAt(at: number): void {
+    this.depth = at + 1;
+  }
+
+  /** Lets `handler` answer for the stage at this place and all inside it. */
+  substitute(at: number, handler: Work): void {
+    this.depth = at;
+    this.attempt = new Attempt(this, this.attemptNumber, this.outer);
+    this.performHandler(this.attempt, handler);
+  }
+
+  /** The work of an attempt has an outcome. Heard once, and only while the attempt counts. */
+  settle(attempt: Attempt, ok: boolean, value: unknown): void {
+    if (attempt !== this.attempt) {
+      attempt.end();
+      return;
+    }
+
+    this.attempt = undefined;
+    attempt.settle();
+    this.ok = ok;
+    this.value = value;
+    this.unwind();
+  }
+
+  /** Gives up everything inside the stage at this place; that stage and those around it see `reason` as the failure. */
+  giveUpInside(at: number, reason: unknown): void {
+    if (this.giveUp(at + 1, reason)) this.unwind();
+  }
+
+  /** The caller, or the attempt around, has aborted. */
+  onAbort(reason: unknown): void {
+    if (this.giveUp(0, reason)) this.finish();
+  }
+
+  markWaiting(waits: boolean): void {
+    if (waits) {
+      this.waitsSince = now();
+    } else if (this.waitsSince >= 0) {
+      this.waitedBefore = this.waitedMs();
+      this.waitsSince = -1;
+    }
+    this.outer?.onWait(waits);
+  }
+
+  /** How long this call has waited in our queues so far, in milliseconds. */
+  waitedMs(): number {
+    return this.waitsSince < 0 ? this.waitedBefore : this.waitedBefore + now() - this.waitsSince;
+  }
+
+  private unwind(): void {
+    const { step } = this;
+    const { stages } = this.pipeline;
+    while (this.depth > 0) {
+      const at = --this.depth;
+      if (!(stages[at] as Stage).leave(this, at) || this.step !== step) return;
+    }
+    this.finish();
+  }
+
+  /** Leaves the stages down to this depth with `reason`. False when foreign code gave up more of the call meanwhile. */
+  private giveUp(depth: number, reason: unknown): boolean {
+    const step = ++this.step;
+    this.abandonAttempt(reason);
+    if (this.step !== step) return false;
+
+    const { stages } = this.pipeline;
+    this.cutting = true;
+    while (this.depth > depth) {
+      const at = --this.depth;
+      this.setFailure(reason);
+      (stages[at] as Stage).leave(this, at);
+      if (this.step !== step) return false;
+    }
+    this.cutting = false;
+    this.setFailure(reason);
+    return true;
+  }
+
+  private setFailure(reason: unknown): void {
+    this.ok = false;
+    this.value = reason;
+    this.flawed = false;
+  }
+
+  private abandonAttempt(reason: unknown): void {
+    const attempt = this.attempt;
+    if (attempt === undefined) return;
+
+    this.attempt = undefined;
+    const { stages } = this.pipeline;
+    for (let at = 0; at < this.depth; at++) (stages[at] as Stage).keepFor?.(this, at, attempt);
+    attempt.abandon(reason);
+    if (this.drop(attempt)) attempt.end();
+  }
+
+  private finish(): void {
+    if (this.callerLink !== undefined) {
+      this.callerLink.cut();
+      this.callerLink = undefined;
+    }
+    if (this.outerLink !== undefined) {
+      this.outer?.leave(this.outerLink);
+      this.outerLink = undefined;
+    }
+    this.deliver(this.ok, this.value);
+  }
+}

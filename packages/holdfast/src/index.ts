@@ -1,0 +1,56 @@
+// Policies
+export { ResiliencePolicy } from './policy.js';
+export { RetryPolicy } from './policies/retry.js';
+export { TimeoutPolicy } from './policies/timeout.js';
+export { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
+export { BulkheadPolicy } from './policies/bulkhead.js';
+export { OutboundRateLimitPolicy } from './policies/rate-limit.js';
+export { FallbackPolicy } from './policies/fallback.js';
+export { createPolicy } from './stages.js';
+
+// Options
+export type { Duration } from './duration.js';
+export type { StageOptions, FallbackStageOptions } from './stages.js';
+export type { RetryOptions } from './policies/retry.js';
+export type { BackoffFunction, BackoffOptions } from './policies/backoff.js';
+export type { TimeoutFunction, TimeoutOptions } from './policies/timeout.js';
+export type { CircuitBreakerStats } from './policies/circuit-breaker.js';
+export type { CircuitBreakerOptions, OpenBackoffOptions } from './policies/circuit-breaker-options.js';
+export type { SlidingWindowOptions } from './policies/sliding-window.js';
+export type { BulkheadOptions } from './policies/bulkhead.js';
+export type { OutboundRateLimitOptions } from './policies/rate-limit.js';
+export type { FallbackHandler, FallbackOptions } from './policies/fallback.js';
+
+// Attempts
+export type { AttemptContext } from './scope.js';
+export type { ExecuteOptions } from './execution.js';
+
+// Errors
+export {
+  BulkheadFullError,
+  CircuitOpenError,
+  isClientError,
+  isNetworkError,
+  OutboundRateLimitError,
+  RejectionError,
+  ResilienceError,
+  ResilienceTimeoutError,
+} from './errors.js';
+
+// Events
+export { subscribe } from './events.js';
+export type {
+  CircuitState,
+  ResilienceAbandonedEvent,
+  ResilienceBulkheadRejectedEvent,
+  ResilienceCircuitClosedEvent,
+  ResilienceCircuitHalfOpenEvent,
+  ResilienceCircuitOpenEvent,
+  ResilienceCircuitRejectedEvent,
+  ResilienceEvent,
+  ResilienceFallbackEvent,
+  ResilienceListener,
+  ResilienceRateLimitedEvent,
+  ResilienceRetryEvent,
+  ResilienceTimeoutEvent,
+} from './events.js';

@@ -1,0 +1,174 @@
+/**
+ * Validation of options: once, early, with the path of the option in front of the message.
+ * Policies validate themselves when they are constructed; whoever reads options from a larger object
+ * (presets, defaults, decorators) puts its own place in front with {@link withPath}.
+ */
+
+/** A `TypeError` that knows which option it is about. Not exported: users see a `TypeError`. */
+export class OptionError extends TypeError {
+  /** The path of the option, such as `presets.carrier.retry.attempts`; empty for a lone value. */
+  readonly path: string;
+  readonly #complaint: string;
+
+  constructor(path: string, complaint: string) {
+    super(path === '' ? complaint : `${path}: ${complaint}`);
+    this.name = 'TypeError';
+    this.path = path;
+    this.#complaint = complaint;
+  }
+
+  /** The same complaint, seen from further outside. */
+  under(prefix: string): OptionError {
+    return new OptionError(joinPath(prefix, this.path), this.#complaint);
+  }
+}
+
+/** Runs `read`, and puts `prefix` in front of the path of an option that it refuses. */
+export function withPath<T>(prefix: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof OptionError ? error.under(prefix) : error;
+  }
+}
+
+/** Refuses anything that is not a plain options object. */
+export function requireObject(value: unknown, path: string, hint: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+
+  throw new OptionError(path, `expected an options object, got ${show(value)}. ${hint}`);
+}
+
+/** Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. */
+export function rejectUnknown(options: object, known: readonly string[], path = ''): void {
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue;
+
+    const nearest = nearestName(key, known);
+    const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
+    throw new OptionError(joinPath(path, key), `unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`);
+  }
+}
+
+export interface CountBounds {
+  readonly min: number;
+  /** Whether `Infinity` (no limit) is a legal value. */
+  readonly infinite?: boolean;
+  readonly max?: number;
+}
+
+/** A whole number within bounds. */
+export function requireCount(value: unknown, path: string, bounds: CountBounds): number {
+  if (value === Infinity && bounds.infinite === true) return value;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= bounds.min && value <= (bounds.max ?? Infinity)) {
+    return value;
+  }
+
+  const upper = bounds.max === undefined ? '' : ` and at most ${bounds.max}`;
+  const infinite = bounds.infinite === true ? ', or Infinity' : '';
+  throw new OptionError(path, `expected a whole number of at least ${bounds.min}${upper}${infinite}, got ${show(value)}.`);
+}
+
+/** A percentage: above 0, at most 100. */
+export function requirePercentage(value: unknown, path: string): number {
+  if (typeof value === 'number' && value > 0 && value <= 100) return value;
+
+  throw new OptionError(path, `expected a percentage above 0 and at most 100, got ${show(value)}.`);
+}
+
+/** A finite number of at least 1 by which something grows. */
+export function requireFactor(value: unknown, path: string): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 1) return value;
+
+  throw new OptionError(path, `expected a finite number of at least 1, got ${show(value)}.`);
+}
+
+export function requireBoolean(value: unknown, path: string): boolean {
+  if (typeof value === 'boolean') return value;
+
+  throw new OptionError(path, `expected true or false, got ${show(value)}.`);
+}
+
+export function requireOneOf<T extends string>(value: unknown, path: string, choices: readonly T[]): T {
+  if (choices.includes(value as T)) return value as T;
+
+  throw new OptionError(path, `expected ${choices.map((choice) => `'${choice}'`).join(', ')}, got ${show(value)}.`);
+}
+
+export function requireName(value: unknown, path: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+
+  throw new OptionError(path, `expected a name, a string that is not empty, got ${show(value)}.`);
+}
+
+/** `F` is what the option's type says; only that it is a function can be checked here. */
+export function requireFunction<F>(value: F, path: string): F {
+  if (typeof value === 'function') return value;
+
+  throw new OptionError(path, `expected a function, got ${show(value)}.`);
+}
+
+/**
+ * Turns what a user's predicate returned into a boolean. A predicate decides in the middle of an outcome, so it
+ * cannot be waited for: a promise would count as true whatever it resolves to, and is refused.
+ */
+export function decision(answer: unknown, name: string): boolean {
+  if (typeof answer !== 'object' || answer === null) return Boolean(answer);
+  if (typeof (answer as PromiseLike<unknown>).then !== 'function') return true;
+
+  (answer as PromiseLike<unknown>).then(undefined, () => {});
+  throw new OptionError(name, `${name} returned a Promise. Return true or false from it, without waiting.`);
+}
+
+/** How a value is shown in a message: short, and telling `'5'` from `5`. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value !== 'object' || value === null) return String(value);
+
+  return Array.isArray(value) ? 'an array' : 'an object';
+}
+
+/** The known name within two edits of `name`, if there is one. */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  let distance = 3;
+  for (const candidate of known) {
+    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (edits < distance || (nearest === undefined && isPartOf(candidate, name))) {
+      nearest = candidate;
+      distance = Math.min(distance, edits);
+    }
+  }
+
+  return nearest;
+}
+
+/** `maxAttempts` means `attempts`, `timeoutMs` means `timeout`. */
+function isPartOf(candidate: string, name: string): boolean {
+  return candidate.length >= 4 && name.toLowerCase().includes(candidate.toLowerCase());
+}
+
+/** Levenshtein's distance, with one row of memory. */
+export function editDistance(a: string, b: string): number {
+  const row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let line = 1; line <= a.length; line++) {
+    let diagonal = row[0] as number;
+    row[0] = line;
+    for (let column = 1; column <= b.length; column++) {
+      const above = row[column] as number;
+      const substitution = diagonal + (a[line - 1] === b[column - 1] ? 0 : 1);
+      row[column] = Math.min(above + 1, (row[column - 1] as number) + 1, substitution);
+      diagonal = above;
+    }
+  }
+
+  return row[b.length] as number;
+}
+
+function joinPath(prefix: string, path: string): string {
+  if (prefix === '' || path === '') return prefix + path;
+
+  return `${prefix}.${path}`;
+}

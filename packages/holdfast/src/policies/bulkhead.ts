@@ -1,0 +1,311 @@
+import type { Attempt, Holding } from '../attempt.js';
+import { now } from '../clock.js';
+import { parseDuration, type Duration } from '../duration.js';
+import { BulkheadFullError } from '../errors.js';
+import type { Execution } from '../execution.js';
+import { rejectUnknown, requireBoolean, requireCount, requireName, requireObject } from '../options.js';
+import { StagePolicy } from '../policy.js';
+import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+
+export interface BulkheadOptions {
+  /** Shown in events and errors. Default `'bulkhead'`. */
+  readonly name?: string | undefined;
+  /** How many calls run at the same time: whole, at least 1, or `Infinity` to count only. Default 10. */
+  readonly maxConcurrent?: number | undefined;
+  /** How many more wait for a slot: whole, at least 0, or `Infinity`. Default 0. */
+  readonly maxQueue?: number | undefined;
+  /** How long each of them waits at most. Default: no limit; 0 is legal. */
+  readonly queueTimeout?: Duration | undefined;
+  /**
+   * Whether the slot of a call that was given up stays taken until its work has ended. Default: `true` for
+   * `execute()`, so that never more work runs than the limit says; `false` at entrypoints, which count it instead.
+   */
+  readonly holdUntilSettled?: boolean | undefined;
+}
+
+const KNOWN = ['name', 'maxConcurrent', 'maxQueue', 'queueTimeout', 'holdUntilSettled'] as const;
+
+export interface ResolvedBulkheadOptions {
+  readonly name: string;
+  readonly maxConcurrent: number;
+  readonly maxQueue: number;
+  readonly queueTimeout: number | undefined;
+  readonly holdUntilSettled: boolean | undefined;
+}
+
+/**
+ * Validates options and fills in the defaults.
+ *
+ * @throws TypeError naming the option.
+ */
+export function resolveBulkheadOptions(options: BulkheadOptions): ResolvedBulkheadOptions {
+  requireObject(options, '', 'Use { maxConcurrent: 10 }.');
+  rejectUnknown(options, KNOWN);
+  const { queueTimeout, holdUntilSettled } = options;
+
+  return {
+    name: requireName(options.name ?? 'bulkhead', 'name'),
+    maxConcurrent: requireCount(options.maxConcurrent ?? 10, 'maxConcurrent', { min: 1, infinite: true }),
+    maxQueue: requireCount(options.maxQueue ?? 0, 'maxQueue', { min: 0, infinite: true }),
+    queueTimeout: queueTimeout === undefined ? undefined : parseDuration(queueTimeout, 'queueTimeout'),
+    holdUntilSettled:
+      holdUntilSettled === undefined ? undefined : requireBoolean(holdUntilSettled, 'holdUntilSettled'),
+  };
+}
+
+/** The frame of a call that simply holds a slot. */
+const HELD = Symbol('slot held');
+
+/**
+ * Caps how many calls run at the same time. Further ones wait in a queue, first come, first served, or are refused. A
+ * slot that becomes free goes to the head of the queue at once, so that nobody overtakes.
+ */
+export class BulkheadPolicy extends StagePolicy {
+  readonly maxConcurrent: number;
+  readonly maxQueue: number;
+  /** In milliseconds; `undefined` without a limit. */
+  readonly queueTimeout: number | undefined;
+  private readonly holdUntilSettled: boolean | undefined;
+  private readonly queue = new WaitingLine();
+  private running = 0;
+  private abandonedCalls = 0;
+
+  constructor(options: BulkheadOptions = {}) {
+    const resolved = resolveBulkheadOptions(options);
+    super(resolved.name);
+    this.maxConcurrent = resolved.maxConcurrent;
+    this.maxQueue = resolved.maxQueue;
+    this.queueTimeout = resolved.queueTimeout;
+    this.holdUntilSettled = resolved.holdUntilSettled;
+  }
+
+  /** Calls that hold a slot. */
+  get active(): number {
+    return this.running;
+  }
+
+  /** Calls that wait for one. */
+  get queued(): number {
+    return this.queue.length;
+  }
+
+  /** Calls whose slot was given back at a limit although their work has not ended. */
+  get abandoned(): number {
+    return this.abandonedCalls;
+  }
+
+  /** @internal */
+  enter(execution: Execution, at: number): boolean {
+    if (this.running < this.maxConcurrent) {
+      this.running += 1;
+      execution.frames[at] = HELD;
+      return true;
+    }
+
+    if (this.queue.length >= this.maxQueue) this.turnAway(execution, at, 'full');
+    else this.enqueue(execution, at);
+    return false;
+  }
+
+  /** @internal */
+  leave(execution: Execution, at: number): boolean {
+    const frame = execution.frames[at];
+    if (frame === undefined) return true;
+
+    execution.frames[at] = undefined;
+    if (frame === HELD) this.release();
+    else if (frame instanceof Waiter) this.withdraw(frame);
+    else (frame as KeptSlot).leave();
+    return true;
+  }
+
+  /** @internal */
+  keepFor(execution: Execution, at: number, attempt: Attempt): void {
+    let frame = execution.frames[at];
+    if (frame === HELD) frame = execution.frames[at] = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
+    if (frame instanceof KeptSlot) frame.keepFor(attempt);
+  }
+
+  /** @internal Gives a slot back: the head of the queue takes it, if there is one. */
+  release(): void {
+    const next = this.queue.shift();
+    if (next === undefined) this.running -= 1;
+    else next.grant();
+  }
+
+  /** @internal */
+  onAbandoned(source: string | undefined): void {
+    this.abandonedCalls += 1;
+    this.release();
+    if (this.isObserved('abandoned')) {
+      this.emit({ type: 'abandoned', policy: this.name, source, abandoned: this.abandonedCalls });
+    }
+  }
+
+  /** @internal */
+  onAbandonedEnded(): void {
+    this.abandonedCalls -= 1;
+  }
+
+  /** @internal */
+  expire(waiter: Waiter): void {
+    this.queue.remove(waiter);
+    waiter.execution.markWaiting(false);
+    waiter.execution.frames[waiter.at] = undefined;
+    this.turnAway(waiter.execution, waiter.at, 'queue-timeout');
+  }
+
+  private enqueue(execution: Execution, at: number): void {
+    const waiter = new Waiter(this, execution, at);
+    execution.frames[at] = waiter;
+    this.queue.push(waiter);
+    execution.markWaiting(true);
+    waiter.wait(this.queueTimeout);
+  }
+
+  private withdraw(waiter: Waiter): void {
+    if (waiter.isGranted) {
+      this.release();
+      return;
+    }
+
+    waiter.stop();
+    this.queue.remove(waiter);
+    waiter.execution.markWaiting(false);
+  }
+
+  private turnAway(execution: Execution, at: number, reason: 'full' | 'queue-timeout'): void {
+    const { step, source } = execution;
+    if (this.isObserved('bulkhead-rejected')) {
+      const { active, queued } = this;
+      this.emit({ type: 'bulkhead-rejected', policy: this.name, source, reason, active, queued });
+    }
+    if (execution.step === step) execution.refuse(at, new BulkheadFullError(this.name, reason));
+  }
+}
+
+/** A slot of a call that was given up while its work may run on. */
+class KeptSlot implements Holding {
+  private working = 0;
+  private state: 'inside' | 'held' | 'abandoned' = 'inside';
+  private readonly bulkhead: BulkheadPolicy;
+  private readonly execution: Execution;
+  private readonly holds: boolean;
+
+  constructor(bulkhead: BulkheadPolicy, execution: Execution, holds: boolean) {
+    this.bulkhead = bulkhead;
+    this.execution = execution;
+    this.holds = holds;
+  }
+
+  keepFor(attempt: Attempt): void {
+    this.working += 1;
+    attempt.hold(this);
+  }
+
+  /** The call leaves the bulkhead. */
+  leave(): void {
+    if (this.working === 0) {
+      this.bulkhead.release();
+    } else if (this.holds) {
+      this.state = 'held';
+    } else {
+      this.state = 'abandoned';
+      this.bulkhead.onAbandoned(this.execution.source);
+    }
+  }
+
+  onWorkEnded(): void {
+    this.working -= 1;
+    if (this.working > 0) return;
+
+    if (this.state === 'held') this.bulkhead.release();
+    else if (this.state === 'abandoned') this.bulkhead.onAbandonedEnded();
+  }
+}
+
+/** A call in the queue. */
+class Waiter implements LimitTarget {
+  readonly execution: Execution;
+  readonly at: number;
+  previous: Waiter | undefined = undefined;
+  next: Waiter | undefined = undefined;
+  isGranted = false;
+  lifted = false;
+  dueAt = Infinity;
+  private timer: Timer = undefined;
+  private wake: () => void = () => {};
+  private readonly bulkhead: BulkheadPolicy;
+
+  constructor(bulkhead: BulkheadPolicy, execution: Execution, at: number) {
+    this.bulkhead = bulkhead;
+    this.execution = execution;
+    this.at = at;
+  }
+
+  wait(queueTimeoutMs: number | undefined): void {
+    // The call goes on in a continuation of its own, in its caller's async context and not in that of whoever
+    // gives the slot back.
+    void new Promise<void>((resolve) => (this.wake = resolve)).then(() => this.goOn());
+    if (queueTimeoutMs === undefined) return;
+
+    this.dueAt = now() + queueTimeoutMs;
+    this.timer = startLimit(queueTimeoutMs, this);
+  }
+
+  /** The slot is this call's from here on, whatever comes between. */
+  grant(): void {
+    this.isGranted = true;
+    this.stop();
+    this.execution.markWaiting(false);
+    this.wake();
+  }
+
+  expire(): void {
+    this.lifted = true;
+    this.bulkhead.expire(this);
+  }
+
+  stop(): void {
+    this.lifted = true;
+    if (this.timer !== undefined) stopTimer(this.timer);
+  }
+
+  private goOn(): void {
+    if (this.execution.frames[this.at] !== this) return;
+
+    this.execution.frames[this.at] = HELD;
+    this.execution.proceed(this.at + 1);
+  }
+}
+
+/** Calls that wait, in the order in which they came; joining and leaving cost the same for any length. */
+class WaitingLine {
+  length = 0;
+  private first: Waiter | undefined = undefined;
+  private last: Waiter | undefined = undefined;
+
+  push(waiter: Waiter): void {
+    waiter.previous = this.last;
+    if (this.last === undefined) this.first = waiter;
+    else this.last.next = waiter;
+    this.last = waiter;
+    this.length += 1;
+  }
+
+  shift(): Waiter | undefined {
+    const { first } = this;
+    if (first !== undefined) this.remove(first);
+
+    return first;
+  }
+
+  remove(waiter: Waiter): void {
+    if (waiter.previous === undefined) this.first = waiter.next;
+    else waiter.previous.next = waiter.next;
+    if (waiter.next === undefined) this.last = waiter.previous;
+    else waiter.next.previous = waiter.previous;
+    waiter.previous = waiter.next = undefined;
+    this.length -= 1;
+  }
+}

@@ -1,0 +1,140 @@
+import { now } from '../clock.js';
+import { parseDuration, type Duration } from '../duration.js';
+import { discount, ResilienceTimeoutError } from '../errors.js';
+import type { Execution } from '../execution.js';
+import { rejectUnknown, requireName, requireObject } from '../options.js';
+import { StagePolicy } from '../policy.js';
+import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+
+/** The limit of an attempt, from 1. Called before each; an invalid answer rejects the execution with a `TypeError`. */
+export type TimeoutFunction = (attempt: number) => Duration;
+
+export interface TimeoutOptions {
+  /** Shown in events and errors. Default `'timeout'`. */
+  readonly name?: string | undefined;
+  /** Greater than 0. */
+  readonly timeout: Duration | TimeoutFunction;
+}
+
+/** @throws TypeError beginning with `path`. */
+export function resolveTimeout(timeout: unknown, path: string): number | TimeoutFunction {
+  if (typeof timeout === 'function') return timeout as TimeoutFunction;
+
+  return parseDuration(timeout, path, { positive: true });
+}
+
+/**
+ * Gives an attempt up when its limit is over: the event is published, the attempt's signal aborts, and the call fails,
+ * all with the same `ResilienceTimeoutError`, whatever the work does. Inside a retry the limit is that of each
+ * attempt, outside that of all of them together.
+ */
+export class TimeoutPolicy extends StagePolicy {
+  /** In milliseconds; `undefined` when the limit depends on the attempt. */
+  readonly timeout: number | undefined;
+  private readonly limit: number | TimeoutFunction;
+
+  constructor(options: Duration | TimeoutFunction | TimeoutOptions) {
+    const given: TimeoutOptions = isOptions(options) ? options : { timeout: options };
+    if (isOptions(options)) rejectUnknown(options, ['name', 'timeout']);
+    super(requireName(given.name ?? 'timeout', 'name'));
+    this.limit = resolveTimeout(given.timeout, '');
+    this.timeout = typeof this.limit === 'number' ? this.limit : undefined;
+  }
+
+  /** @internal */
+  override get limits(): boolean {
+    return true;
+  }
+
+  /** @internal */
+  override get limitMs(): number | undefined {
+    return this.timeout;
+  }
+
+  /** @internal */
+  enter(execution: Execution, at: number): boolean {
+    const limitMs = typeof this.limit === 'number' ? this.limit : this.askLimit(execution, at);
+    if (limitMs === undefined) return false;
+
+    const frame = new RunningLimit(this, { execution, at, limitMs });
+    execution.frames[at] = frame;
+    frame.timer = startLimit(limitMs, frame);
+    return true;
+  }
+
+  /** @internal */
+  leave(execution: Execution, at: number): boolean {
+    const frame = execution.frames[at] as RunningLimit | undefined;
+    if (frame !== undefined) {
+      execution.frames[at] = undefined;
+      frame.lift();
+    }
+
+    return true;
+  }
+
+  /** @internal */
+  expire(frame: RunningLimit, stalled: boolean): void {
+    const { execution, at, limitMs } = frame;
+    if (execution.isCommitted()) return;
+
+    const error = new ResilienceTimeoutError(limitMs, this.name);
+    if (stalled || frame.ranMs() < limitMs / 2) discount(error);
+    const { step } = execution;
+    if (this.isObserved('timeout')) {
+      this.emit({ type: 'timeout', policy: this.name, source: execution.source, timeoutMs: limitMs });
+    }
+    if (execution.step === step) execution.giveUpInside(at, error);
+  }
+
+  private askLimit(execution: Execution, at: number): number | undefined {
+    try {
+      return parseDuration((this.limit as TimeoutFunction)(execution.attemptNumber), 'timeout', { positive: true });
+    } catch (error) {
+      execution.refuseFlawed(at, error);
+      return undefined;
+    }
+  }
+}
+
+/** The limit of one attempt while it runs. */
+class RunningLimit implements LimitTarget {
+  readonly execution: Execution;
+  readonly at: number;
+  readonly limitMs: number;
+  readonly dueAt: number;
+  lifted = false;
+  timer: Timer = undefined;
+  private readonly policy: TimeoutPolicy;
+  private readonly waitedBefore: number;
+
+  constructor(policy: TimeoutPolicy, { execution, at, limitMs }: { execution: Execution; at: number; limitMs: number }) {
+    this.policy = policy;
+    this.execution = execution;
+    this.at = at;
+    this.limitMs = limitMs;
+    this.waitedBefore = execution.waitedMs();
+    this.dueAt = now() + limitMs;
+  }
+
+  expire(stalled: boolean): void {
+    this.policy.expire(this, stalled);
+  }
+
+  /** How much of the limit was spent outside our own queues, which are not the dependency's fault. */
+  ranMs(): number {
+    return this.limitMs - (this.execution.waitedMs() - this.waitedBefore);
+  }
+
+  lift(): void {
+    this.lifted = true;
+    stopTimer(this.timer);
+  }
+}
+
+function isOptions(options: unknown): options is TimeoutOptions {
+  if (typeof options !== 'object') return false;
+
+  requireObject(options, '', "Use a duration such as '2s', or { timeout: '2s' }.");
+  return true;
+}

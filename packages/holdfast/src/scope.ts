@@ -1,0 +1,161 @@
+import { host } from '#host';
+import { followSignal, FollowerList, followWeakly, type Follower, type Link } from './signals.js';
+
+/**
+ * The ambient attempt: what code inside an attempt can find out about it without being handed anything, and what
+ * policies that are used there inherit. Where the runtime lends no storage for it, nothing is ambient.
+ */
+
+/** What the work of an attempt is given. */
+export interface AttemptContext {
+  /** Aborts when this attempt is given up: by a timeout, by the caller, by an outer attempt. Made when it is first read. */
+  readonly signal: AbortSignal;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+}
+
+/** A stretch of code that inherits; lives in the storage, also for other copies of the engine. */
+export interface Scope extends AttemptContext {
+  /** True for good once its work has settled or its signal has aborted. */
+  readonly ended: boolean;
+  /** The scope that it was opened in. */
+  readonly outer: Scope | undefined;
+  /** Aborts `follower` together with this scope, until it leaves. */
+  follow(follower: Follower): Link;
+  leave(link: Link): void;
+  /** A follower begins or stops to wait in one of our queues. */
+  onWait(begins: boolean): void;
+}
+
+/** The innermost scope that has not ended. */
+export function currentScope(): Scope | undefined {
+  return livingScope(host.currentScope());
+}
+
+export function livingScope(scope: Scope | undefined): Scope | undefined {
+  let living = scope;
+  while (living?.ended === true) living = living.outer;
+
+  return living;
+}
+
+export interface ScopeOptions {
+  readonly signal: AbortSignal;
+  /** Default 1. */
+  readonly attempt?: number;
+}
+
+/**
+ * Runs `work` as if inside an attempt with this signal, and returns what it returns. Inside another attempt both
+ * signals count, until that attempt or `work` settles; work that was started inside keeps `options.signal`.
+ */
+export function runInScope<T>(options: ScopeOptions, work: () => T): T {
+  const scope = new OpenScope(options, currentScope());
+  let result: T;
+  try {
+    result = host.runInScope(scope, work, undefined);
+  } catch (error) {
+    scope.settle();
+    throw error;
+  }
+  if (!isThenable(result)) {
+    scope.settle();
+    return result;
+  }
+
+  const settle = (): void => scope.settle();
+  result.then(settle, settle);
+  return result;
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    typeof (value as PromiseLike<unknown>).then === 'function'
+  );
+}
+
+/** A scope opened by hand. It never ends; what it inherits from the scope around it does. */
+class OpenScope implements Scope, Follower {
+  readonly attempt: number;
+  readonly #own: AbortSignal;
+  readonly #followers = new FollowerList();
+  #outer: Scope | undefined;
+  #joined: AbortController | undefined;
+  #ownLink: Link | undefined;
+  #outerLink: Link | undefined;
+
+  constructor({ signal, attempt = 1 }: ScopeOptions, outer: Scope | undefined) {
+    this.attempt = attempt;
+    this.#own = signal;
+    this.#outer = outer;
+  }
+
+  get ended(): boolean {
+    return false;
+  }
+
+  /** While the outer scope counts; afterwards nothing keeps it from being collected. */
+  get outer(): Scope | undefined {
+    if (this.#outer?.ended === true) this.settle();
+    return this.#outer;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#own.aborted || this.outer === undefined) return this.#own;
+    if (this.#joined === undefined) {
+      this.#joined = new AbortController();
+      this.#link();
+    }
+
+    return this.#joined.signal;
+  }
+
+  follow(follower: Follower): Link {
+    this.#link();
+
+    return this.#followers.add(follower);
+  }
+
+  leave(link: Link): void {
+    link.cut();
+    if (this.#followers.isEmpty && this.#joined === undefined) this.#unlink();
+  }
+
+  onWait(begins: boolean): void {
+    this.#outer?.onWait(begins);
+  }
+
+  onAbort(reason: unknown): void {
+    this.#unlink();
+    this.#joined?.abort(reason);
+    this.#followers.abortAll(reason);
+  }
+
+  /** The outer scope or the work has settled: from now on only the own signal counts. */
+  settle(): void {
+    this.#leaveOuter();
+    this.#outer = undefined;
+    if (this.#joined === undefined || this.#own.aborted) return;
+
+    followWeakly(this.#own, this.#joined);
+    this.#joined = undefined;
+    if (this.#followers.isEmpty) this.#unlink();
+  }
+
+  #link(): void {
+    if (!this.#own.aborted) this.#ownLink ??= followSignal(this.#own, this);
+    this.#outerLink ??= this.outer?.follow(this);
+  }
+
+  #unlink(): void {
+    this.#ownLink?.cut();
+    this.#ownLink = undefined;
+    this.#leaveOuter();
+  }
+
+  #leaveOuter(): void {
+    if (this.#outerLink !== undefined) this.#outer?.leave(this.#outerLink);
+    this.#outerLink = undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { isFaked, now } from './clock.js';
+import { host } from '#host';
+
+/**
+ * Timers of any length. `setTimeout` and `clearTimeout` are looked up when they are used, so that fake timers
+ * installed later move them.
+ */
+
+/** Delays above this fire at once in every runtime: the platform keeps them in a signed 32-bit integer. */
+const LONGEST_DELAY = 2_147_483_647;
+
+/** How late a timer may be before the event loop, rather than the work, is taken to have been slow, in milliseconds. */
+const STALL = 50;
+
+export type Timer = unknown;
+
+/** Calls `fire(target)` after `delayMs`, rounded up to whole milliseconds. */
+export function startTimer<T>(delayMs: number, fire: (target: T) => void, target: T): Timer {
+  const wholeMs = Math.ceil(delayMs);
+  if (wholeMs <= LONGEST_DELAY) return globalThis.setTimeout(fire, wholeMs, target);
+
+  return new LongTimer(wholeMs, fire as (target: unknown) => void, target);
+}
+
+/** Stops a timer; one that has fired or was stopped is left alone. */
+export function stopTimer(timer: Timer): void {
+  if (timer instanceof LongTimer) timer.stop();
+  else globalThis.clearTimeout(timer as number | undefined);
+}
+
+/** What a limit's timer tells the one who set it. */
+export interface LimitTarget {
+  /** When the timer is due, on the engine's clock. */
+  readonly dueAt: number;
+  /** @param stalled The event loop was held up, so that this says nothing about the work. */
+  expire(stalled: boolean): void;
+  /** Whether the limit was lifted while a late timer waited for pending input. */
+  readonly lifted: boolean;
+}
+
+/**
+ * A timer that ends somebody's patience. When it fires late because the event loop was held, the answer may be
+ * waiting in a socket: input that is already there comes first, then the limit expires, marked as stalled.
+ */
+export function startLimit(delayMs: number, target: LimitTarget): Timer {
+  return startTimer(delayMs, fireLimit, target);
+}
+
+function fireLimit(target: LimitTarget): void {
+  if (isFaked() || now() - target.dueAt <= STALL) {
+    target.expire(false);
+    return;
+  }
+
+  host.afterPendingInput(() => {
+    if (!target.lifted) target.expire(true);
+  });
+}
+
+/** A delay that the platform cannot hold, walked in steps that it can. */
+class LongTimer {
+  #step: Timer;
+  #leftMs: number;
+  readonly #fire: (target: unknown) => void;
+  readonly #target: unknown;
+
+  constructor(delayMs: number, fire: (target: unknown) => void, target: unknown) {
+    this.#leftMs = delayMs;
+    this.#fire = fire;
+    this.#target = target;
+    this.#walk();
+  }
+
+  stop(): void {
+    globalThis.clearTimeout(this.#step as number | undefined);
+  }
+
+  #walk(): void {
+    if (this.#leftMs <= LONGEST_DELAY) {
+      this.#step = globalThis.setTimeout(this.#fire, this.#leftMs, this.#target);
+      return;
+    }
+
+    this.#leftMs -= LONGEST_DELAY;
+    this.#step = globalThis.setTimeout(() => this.#walk(), LONGEST_DELAY);
+  }
+}

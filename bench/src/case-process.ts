@@ -1,0 +1,58 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { SliceReply, SliceRequest } from './measured-process.js';
+import type { Row } from './rows.js';
+
+const ENTRY = fileURLToPath(new URL('./measured-process.js', import.meta.url));
+
+/** A young generation that is not collected while a run of a memory row lasts, in megabytes. */
+const ROOMY_HEAP = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
+
+/** The process in which one row (or one side of it) is measured. */
+export class CaseProcess {
+  /** The version of Node that it runs on. */
+  readonly node: string;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, node: string) {
+    this.#child = child;
+    this.node = node;
+  }
+
+  /** Starts a process on the Node of `BENCH_NODE`, or on this one's, and waits until its sides are ready. */
+  static async start(row: Row, hooks: 'off' | 'on'): Promise<CaseProcess> {
+    const child = fork(ENTRY, [row.id, hooks], {
+      execPath: process.env['BENCH_NODE'] ?? process.execPath,
+      execArgv: row.measure === 'memory' ? ROOMY_HEAP : [],
+    });
+    const answer = await nextReply(child);
+    if (answer.kind !== 'ready') throw new Error(`${row.id} answered before it was ready`);
+
+    return new CaseProcess(child, answer.node);
+  }
+
+  async measure(request: SliceRequest): Promise<number> {
+    const answer = nextReply(this.#child);
+    this.#child.send(request);
+    const slice = await answer;
+    if (slice.kind !== 'slice') throw new Error('A measured process answered out of turn');
+
+    return slice.value;
+  }
+
+  stop(): void {
+    this.#child.kill();
+  }
+}
+
+function nextReply(child: ChildProcess): Promise<Exclude<SliceReply, { kind: 'failed' }>> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => reject(new Error(`A measured process ended with code ${code}`));
+    child.once('exit', onExit);
+    child.once('message', (message: SliceReply) => {
+      child.off('exit', onExit);
+      if (message.kind === 'failed') reject(new Error(message.message));
+      else resolve(message);
+    });
+  });
+}

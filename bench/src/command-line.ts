@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import { ROWS, type Row } from './rows.js';
+import type { Effort } from './run-row.js';
+
+export interface Command {
+  readonly rows: readonly Row[];
+  /** Runs of each row; the table shows their median. */
+  readonly runs: number;
+  readonly effortOf: (row: Row) => Effort;
+}
+
+/** Long slices for ratios, so that each has its share of garbage collections. */
+const RATIO: Effort = { rounds: 12, sliceMs: 15, warmUpMs: 250 };
+
+/** Many short slices for a small difference of two large times. */
+const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
+
+/** A look, not a measurement. */
+const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
+
+const thorough = (row: Row): Effort => (row.measure === 'difference' ? DIFFERENCE : RATIO);
+
+/** `--case <id>`, as often as wanted, picks the rows whose id is or begins with it; `--quick` makes one short run. */
+export function readCommandLine(args: readonly string[]): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { case: { type: 'string', multiple: true }, quick: { type: 'boolean', default: false } },
+  });
+
+  const rows = pickRows(values.case);
+
+  return values.quick
+    ? { rows, runs: 1, effortOf: (row) => quick(thorough(row)) }
+    : { rows, runs: 5, effortOf: thorough };
+}
+
+function pickRows(wanted: readonly string[] | undefined): readonly Row[] {
+  if (wanted === undefined) return ROWS;
+
+  for (const id of wanted) {
+    if (!ROWS.some((row) => matches(row, id))) {
+      throw new TypeError(`--case: there is no case "${id}". Known: ${ROWS.map((row) => row.id).join(', ')}.`);
+    }
+  }
+
+  return ROWS.filter((row) => wanted.some((id) => matches(row, id)));
+}
+
+/** An exact id wins: `timeout` is not also `timeout-signal`. */
+function matches(row: Row, id: string): boolean {
+  if (ROWS.some((known) => known.id === id)) return row.id === id;
+
+  return row.id.startsWith(`${id}-`);
+}

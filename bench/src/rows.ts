@@ -1,0 +1,200 @@
+import type { Sides } from './sides.js';
+
+/**
+ * - `ratio`: our time over the other side's.
+ * - `difference`: our time minus the other side's, in microseconds.
+ * - `memory`: what one of our calls allocates, in kilobytes.
+ */
+export type Measure = 'ratio' | 'difference' | 'memory';
+
+export interface Target {
+  /** For Node 20 and 22. */
+  readonly node20: number;
+  /** From Node 24 on. */
+  readonly node24: number;
+}
+
+export interface Row {
+  readonly id: string;
+  readonly title: string;
+  /** What the other side is. */
+  readonly against: string;
+  readonly measure: Measure;
+  /** Whether Node's promise hooks are on: the same on both sides, except in the row that shows their price. */
+  readonly hooks: 'off' | 'on' | 'on-in-ours';
+  /** Missing where a row only informs. */
+  readonly target?: Target;
+  /** Loaded in the measured process only, so that no other case leaves traces in it. */
+  readonly sides: () => Promise<Sides>;
+}
+
+const always = (limit: number): Target => ({ node20: limit, node24: limit });
+
+const overLibraries: readonly Row[] = [
+  {
+    id: 'retry',
+    title: 'retry, no failure',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.7),
+    sides: async () => (await import('./cases/retry.js')).retry(),
+  },
+  {
+    id: 'circuit-breaker',
+    title: 'circuit breaker, closed',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.7),
+    sides: async () => (await import('./cases/circuit-breaker.js')).circuitBreaker(),
+  },
+  {
+    id: 'fallback',
+    title: 'fallback, not needed',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.7),
+    sides: async () => (await import('./cases/fallback.js')).fallback(),
+  },
+  {
+    id: 'rate-limit',
+    title: 'rate limit, not reached',
+    against: 'p-queue',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.7),
+    sides: async () => (await import('./cases/rate-limit.js')).rateLimit(),
+  },
+  {
+    id: 'bulkhead',
+    title: 'bulkhead, free',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.8),
+    sides: async () => (await import('./cases/bulkhead.js')).bulkhead(),
+  },
+];
+
+const overFloors: readonly Row[] = [
+  {
+    id: 'timeout',
+    title: 'timeout, signal not asked for',
+    against: 'by hand',
+    measure: 'ratio',
+    hooks: 'on',
+    target: always(1.4),
+    sides: async () => (await import('./cases/timeout.js')).timeout(),
+  },
+  {
+    id: 'timeout-signal',
+    title: 'timeout, signal asked for',
+    against: 'by hand',
+    measure: 'ratio',
+    hooks: 'on',
+    target: always(1.3),
+    sides: async () => (await import('./cases/timeout.js')).timeoutWithSignal(),
+  },
+];
+
+const allStages: readonly Row[] = [
+  {
+    id: 'five-stages',
+    title: 'all five stages',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'on',
+    target: always(0.1),
+    sides: async () => (await import('./cases/five-stages.js')).fiveStages(),
+  },
+  {
+    id: 'five-stages-memory',
+    title: 'all five stages, allocated',
+    against: 'cockatiel',
+    measure: 'memory',
+    hooks: 'on',
+    target: { node20: 2.1, node24: 2.5 },
+    sides: async () => (await import('./cases/five-stages.js')).fiveStages(),
+  },
+];
+
+const refusals: readonly Row[] = [
+  {
+    id: 'refusal-open-cockatiel',
+    title: 'refusal: open breaker',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.3),
+    sides: async () => (await import('./cases/open-breaker.js')).openBreakerOverCockatiel(),
+  },
+  {
+    id: 'refusal-open-opossum',
+    title: 'refusal: open breaker',
+    against: 'opossum',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.3),
+    sides: async () => (await import('./cases/open-breaker.js')).openBreakerOverOpossum(),
+  },
+  {
+    id: 'refusal-full-cockatiel',
+    title: 'refusal: full bulkhead',
+    against: 'cockatiel',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.3),
+    sides: async () => (await import('./cases/full-bulkhead.js')).fullBulkheadOverCockatiel(),
+  },
+  {
+    id: 'refusal-full-opossum',
+    title: 'refusal: full bulkhead',
+    against: 'opossum',
+    measure: 'ratio',
+    hooks: 'off',
+    target: always(0.3),
+    sides: async () => (await import('./cases/full-bulkhead.js')).fullBulkheadOverOpossum(),
+  },
+];
+
+const nest: readonly Row[] = [
+  {
+    id: 'nest-undecorated',
+    title: 'Nest in process, undecorated',
+    against: 'pass-through',
+    measure: 'difference',
+    hooks: 'on',
+    target: always(1),
+    sides: async () => (await import('./cases/nest-in-process.js')).undecoratedRoute(),
+  },
+  {
+    id: 'nest-quotes',
+    title: 'Nest in process, quotes',
+    against: 'pass-through',
+    measure: 'difference',
+    hooks: 'on',
+    target: { node20: 3, node24: 2 },
+    sides: async () => (await import('./cases/nest-in-process.js')).quotesRoute(),
+  },
+  {
+    id: 'loopback-quotes',
+    title: 'Nest over loopback, quotes',
+    against: 'pass-through',
+    measure: 'difference',
+    hooks: 'on',
+    target: { node20: 8, node24: 6 },
+    sides: async () => (await import('./cases/nest-loopback.js')).quotesOverLoopback(),
+  },
+  {
+    id: 'promise-hooks',
+    title: "tax of Node's promise hooks",
+    against: 'hooks off',
+    measure: 'difference',
+    hooks: 'on-in-ours',
+    sides: async () => (await import('./cases/nest-loopback.js')).passThroughOverLoopback(),
+  },
+];
+
+export const ROWS: readonly Row[] = [...overLibraries, ...overFloors, ...allStages, ...refusals, ...nest];

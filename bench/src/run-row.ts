@@ -1,0 +1,108 @@
+import { CaseProcess } from './case-process.js';
+import type { Row } from './rows.js';
+import { SIDE_NAMES, type SideName } from './sides.js';
+import { calmHalf, median, type Pair } from './statistics.js';
+
+/** How long one run of a row takes. */
+export interface Effort {
+  /** In each round every side is measured twice, there and back. */
+  readonly rounds: number;
+  readonly sliceMs: number;
+  /** Of each side, before the first slice that counts. */
+  readonly warmUpMs: number;
+}
+
+export interface RunResult {
+  readonly node: string;
+  /** Per call: nanoseconds, or bytes in a memory row. */
+  readonly ours: number;
+  readonly other: number;
+  readonly bare: number;
+  /** What is compared with the row's target. */
+  readonly value: number;
+}
+
+const CALLS_OF_A_MEMORY_SLICE = 2_000;
+
+/** One run of a row: fresh processes, a warm-up of all sides, then slices of the sides in turn. */
+export async function runRow(row: Row, effort: Effort): Promise<RunResult> {
+  const processes = await startProcesses(row);
+  try {
+    const calls = await warmUp(row, processes, effort);
+    const samples = await takeSlices(row, processes, { calls, rounds: effort.rounds });
+
+    return {
+      node: processes.ours.node,
+      ours: median(samples.ours),
+      other: median(samples.other),
+      bare: median(samples.bare),
+      value: compare(row, samples),
+    };
+  } finally {
+    for (const process of new Set(Object.values(processes))) process.stop();
+  }
+}
+
+type PerSide<T> = Record<SideName, T>;
+
+/** All sides share one process, unless the state of promise hooks is what tells the sides apart. */
+async function startProcesses(row: Row): Promise<PerSide<CaseProcess>> {
+  if (row.hooks !== 'on-in-ours') {
+    const shared = await CaseProcess.start(row, row.hooks);
+
+    return { ours: shared, other: shared, bare: shared };
+  }
+
+  const ours = await CaseProcess.start(row, 'on');
+  const other = await CaseProcess.start(row, 'off');
+
+  return { ours, other, bare: ours };
+}
+
+/** Lets the compiler settle with all sides mixed, and finds how many calls make a slice of the wanted length. */
+async function warmUp(row: Row, processes: PerSide<CaseProcess>, effort: Effort): Promise<PerSide<number>> {
+  const calls: PerSide<number> = { ours: 100, other: 100, bare: 100 };
+  const spentMs: PerSide<number> = { ours: 0, other: 0, bare: 0 };
+  while (Math.min(...Object.values(spentMs)) < effort.warmUpMs) {
+    for (const side of SIDE_NAMES) {
+      const ns = await processes[side].measure({ side, calls: calls[side], unit: 'ns' });
+      spentMs[side] += (ns * calls[side]) / 1e6;
+      calls[side] = Math.max(1, Math.min(calls[side] * 2, Math.round((effort.sliceMs * 1e6) / ns)));
+    }
+  }
+  if (row.measure !== 'memory') return calls;
+
+  return { ours: CALLS_OF_A_MEMORY_SLICE, other: CALLS_OF_A_MEMORY_SLICE, bare: CALLS_OF_A_MEMORY_SLICE };
+}
+
+async function takeSlices(
+  row: Row,
+  processes: PerSide<CaseProcess>,
+  { calls, rounds }: { calls: PerSide<number>; rounds: number },
+): Promise<PerSide<number[]>> {
+  const samples: PerSide<number[]> = { ours: [], other: [], bare: [] };
+  const unit = row.measure === 'memory' ? 'bytes' : 'ns';
+  for (let round = 0; round < rounds; round++) {
+    // There and back: a machine that gets slower meanwhile does so to all sides alike.
+    const there: PerSide<number> = { ours: 0, other: 0, bare: 0 };
+    for (const side of SIDE_NAMES) there[side] = await processes[side].measure({ side, calls: calls[side], unit });
+    for (const side of SIDE_NAMES.toReversed()) {
+      const back = await processes[side].measure({ side, calls: calls[side], unit });
+      samples[side].push((there[side] + back) / 2);
+    }
+  }
+
+  return samples;
+}
+
+function compare(row: Row, { ours, other }: PerSide<number[]>): number {
+  const pairs = ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN }));
+  switch (row.measure) {
+    case 'ratio':
+      return median(pairs.map((pair) => pair.ours / pair.other));
+    case 'difference':
+      return median(calmHalf(pairs).map((pair) => (pair.ours - pair.other) / 1_000));
+    case 'memory':
+      return median(ours) / 1_000;
+  }
+}

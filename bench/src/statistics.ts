@@ -1,0 +1,25 @@
+/** The middle value; of an even number of values the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? NaN;
+  if (sorted.length % 2 === 1) return upper;
+
+  return ((sorted[middle - 1] ?? NaN) + upper) / 2;
+}
+
+/** Both sides of one round: what the machine did to one of them meanwhile it did to the other. */
+export interface Pair {
+  readonly ours: number;
+  readonly other: number;
+}
+
+/**
+ * The faster half. A ratio is the same at any speed of the machine, a difference is not: where the machine ran at two
+ * speeds, the pairs of the slower one say how busy it was with others.
+ */
+export function calmHalf(pairs: readonly Pair[]): readonly Pair[] {
+  const byTime = [...pairs].sort((a, b) => a.ours + a.other - b.ours - b.other);
+
+  return byTime.slice(0, Math.ceil(byTime.length / 2));
+}

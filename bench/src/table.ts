@@ -1,0 +1,88 @@
+import type { Row } from './rows.js';
+import type { RunResult } from './run-row.js';
+import { median } from './statistics.js';
+import { judge, targetOf, type Verdict } from './verdict.js';
+
+/** All runs of one row, summed up. */
+export interface Line {
+  readonly row: Row;
+  readonly ours: number;
+  readonly other: number;
+  readonly bare: number;
+  readonly value: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly target: number | undefined;
+  readonly verdict: Verdict;
+}
+
+export function sumUp(row: Row, runs: readonly RunResult[]): Line {
+  const values = runs.map((run) => run.value);
+  const value = median(values);
+  const target = targetOf(row, runs[0]?.node ?? process.versions.node);
+
+  return {
+    row,
+    ours: median(runs.map((run) => run.ours)),
+    other: median(runs.map((run) => run.other)),
+    bare: median(runs.map((run) => run.bare)),
+    value,
+    lowest: Math.min(...values),
+    highest: Math.max(...values),
+    target,
+    verdict: judge(value, target),
+  };
+}
+
+const HEADINGS = ['case', 'against', 'hooks', 'ours', 'other', 'result', 'runs', 'target', '', 'bare call'];
+
+/** The table as text, every column as wide as its widest cell; figures to the right. */
+export function renderTable(lines: readonly Line[]): string {
+  const rows = [HEADINGS, ...lines.map(cellsOf)];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+
+  return rows
+    .map((cells) =>
+      cells
+        .map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function cellsOf(line: Line): string[] {
+  const { row } = line;
+  const unit = row.measure === 'memory' ? 'B' : 'ns';
+  const hooks = row.hooks === 'on-in-ours' ? 'on/off' : row.hooks;
+
+  return [
+    row.title,
+    row.against,
+    hooks,
+    `${Math.round(line.ours)} ${unit}`,
+    `${Math.round(line.other)} ${unit}`,
+    figure(row, line.value),
+    `${figure(row, line.lowest)}..${figure(row, line.highest)}`,
+    line.target === undefined ? '-' : `<= ${figure(row, line.target)}`,
+    verdictText(line.verdict),
+    `${Math.round(line.bare)} ${unit}`,
+  ];
+}
+
+function figure(row: Row, value: number): string {
+  switch (row.measure) {
+    case 'ratio':
+      return value.toFixed(value < 0.2 ? 3 : 2);
+    case 'difference':
+      return `${value.toFixed(2)} us`;
+    case 'memory':
+      return `${value.toFixed(2)} kB`;
+  }
+}
+
+function verdictText(verdict: Verdict): string {
+  if (verdict.kind !== 'miss') return verdict.kind;
+
+  return `miss by ${Math.ceil(verdict.excess * 100)} %`;
+}

@@ -26,10 +26,7 @@ const NeverAborted = createParamDecorator(() => neverAborted);
 @Controller('shipping')
 class ShippingController {
   @Get('quotes')
-  getQuotes(
-    @Query('orderId') orderId: string,
-    @NeverAborted() signal: AbortSignal,
-  ): Promise<readonly ShippingQuote[]> {
+  getQuotes(@Query('orderId') orderId: string, @NeverAborted() signal: AbortSignal): Promise<readonly ShippingQuote[]> {
     return liveQuotes(orderId, signal);
   }
 

@@ -66,7 +66,7 @@ export interface ExecuteOptions {
 
 export type Work = (context: AttemptContext) => unknown;
 
-/** Runs {@link Execution.perform} inside the scope of the attempt. */
+/** Runs {@link Execution.performWork} inside the scope of the attempt. */
 function performInScope(execution: Execution, scope: Scope): void {
   execution.performWork(scope as Attempt);
 }
@@ -167,8 +167,13 @@ export abstract class Execution implements Follower, AttemptOwner {
     this.depth = stages.length;
     this.attempt = new Attempt(this, this.attemptNumber, this.outer);
     const opensScope = this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false);
-    if (opensScope) host.runInScope(this.attempt, performInScope, this);
+    if (opensScope) this.openScope(this.attempt);
     else this.performWork(this.attempt);
+  }
+
+  /** Runs the work of an attempt with that attempt as the ambient one. */
+  protected openScope(attempt: Attempt): void {
+    host.runInScope(attempt, performInScope, this);
   }
 
   /** Turns the call away at the stage at this place: the stages around it see a failure. */

@@ -1,0 +1,138 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { AttemptContext, ExecuteOptions, ResiliencePolicy } from 'holdfast';
+import { Execution, isThenable, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
+import { from, isObservable, Observable, Subscriber } from 'rxjs';
+
+/**
+ * Executions whose outcome is a stream: each attempt subscribes anew, and an attempt that is given up is unsubscribed
+ * from.
+ */
+export class ObservableExecution extends Execution {
+  protected readonly subscriber: Subscriber<unknown>;
+  private readonly work: Work;
+  /** The context of the caller, for attempts that begin in that of whoever made the one before fail. */
+  private readonly caller: AsyncResource | undefined;
+  private subscription: Subscriber<unknown> | undefined = undefined;
+  private committed = false;
+  private delivered = false;
+
+  constructor(pipeline: Pipeline, options: ExecuteOptions | undefined, call: StreamCall) {
+    super(pipeline, options);
+    this.subscriber = call.subscriber;
+    this.work = call.work;
+    this.caller = call.repeats ? new AsyncResource('ResilienceExecution') : undefined;
+  }
+
+  /** Unsubscribing from an attempt ends it, and with it the need for its slot. */
+  override get keepsSlots(): boolean {
+    return false;
+  }
+
+  override isCommitted(): boolean {
+    return this.committed;
+  }
+
+  performWork(attempt: Attempt): void {
+    this.performHandler(attempt, this.work);
+  }
+
+  /** The consumer has gone: nobody hears the outcome. (The name that RxJS calls.) */
+  unsubscribe(): void {
+    if (this.delivered) return;
+
+    this.delivered = true;
+    this.onAbort(new DOMException('The subscriber has unsubscribed', 'AbortError'));
+  }
+
+  protected performHandler(attempt: Attempt, work: Work): void {
+    let result: unknown;
+    try {
+      result = work(attempt);
+    } catch (error) {
+      this.settle(attempt, false, error);
+      return;
+    }
+    if (isObservable(result)) {
+      this.listenTo(attempt, result);
+    } else if (isThenable(result)) {
+      this.listenTo(attempt, from(result));
+    } else {
+      this.onValue(attempt, result);
+      this.settle(attempt, true, undefined);
+    }
+  }
+
+  protected override openScope(attempt: Attempt): void {
+    if (attempt.attempt === 1 || this.caller === undefined) super.openScope(attempt);
+    else this.caller.runInAsyncScope(() => super.openScope(attempt));
+  }
+
+  protected override drop(_attempt: Attempt): boolean {
+    this.stopListening();
+
+    return true;
+  }
+
+  protected deliver(ok: boolean, value: unknown): void {
+    if (this.delivered) return;
+
+    this.delivered = true;
+    if (ok) this.subscriber.complete();
+    else this.subscriber.error(value);
+  }
+
+  /** The consumer has all that it will get, although the call goes on. */
+  protected completeEarly(): void {
+    this.delivered = true;
+    this.subscriber.complete();
+  }
+
+  /** A value of the attempt that runs. */
+  protected onValue(_attempt: Attempt, value: unknown): void {
+    this.commit();
+    this.subscriber.next(value);
+  }
+
+  /** From now on nothing is repeated, replaced or timed out. */
+  protected commit(): void {
+    this.committed = true;
+  }
+
+  protected stopListening(): void {
+    const { subscription } = this;
+    this.subscription = undefined;
+    subscription?.unsubscribe();
+  }
+
+  private listenTo(attempt: Attempt, source: Observable<unknown>): void {
+    // Made before the subscription, so that a source which emits at once can be unsubscribed from while it does.
+    const subscription = new Subscriber<unknown>({
+      next: (value) => this.onValue(attempt, value),
+      error: (error: unknown) => this.settle(attempt, false, error),
+      complete: () => this.settle(attempt, true, undefined),
+    });
+    this.subscription = subscription;
+    source.subscribe(subscription);
+  }
+}
+
+export interface StreamCall {
+  readonly subscriber: Subscriber<unknown>;
+  readonly work: Work;
+  /** Whether more than one attempt may follow. */
+  readonly repeats: boolean;
+}
+
+/** The method `executeObservable` of policies. */
+export function observe<T>(
+  this: ResiliencePolicy,
+  factory: (context: AttemptContext) => Observable<T> | PromiseLike<T> | T,
+  options?: ExecuteOptions,
+): Observable<T> {
+  return new Observable<T>((subscriber) => {
+    const call = { subscriber: subscriber as Subscriber<unknown>, work: factory as Work, repeats: true };
+    const execution = new ObservableExecution(this.pipeline as Pipeline, options, call);
+    subscriber.add(execution);
+    execution.start();
+  });
+}

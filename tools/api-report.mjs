@@ -1,16 +1,19 @@
-// Writes the public API of every package entry to a text file, or compares it with the committed one (`--check`).
+// Writes the public API of every package entry to a text file, or compares it with the committed one (`--check`);
+// packages may be named, otherwise it is all of them.
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const packages = ['packages/holdfast', 'packages/resilience'];
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const packages = named.length > 0 ? named : ['packages/holdfast', 'packages/resilience'];
 
 /**
  * @typedef {object} Entry
  * @property {string} folder The package's folder.
  * @property {string} report The report's name, without an ending.
+ * @property {'public' | 'complete'} variant Whether `@internal` members are left out; a binding lives on them.
  * @property {string} types The declaration file that the entry's users see.
  */
 
@@ -27,17 +30,21 @@ function entriesOf(folder) {
     .filter(([, target]) => typeof target === 'object')
     .map(([subpath, target]) => ({
       folder,
+      variant: subpath === './binding' ? 'complete' : 'public',
       report: subpath === '.' ? name : `${name}-${subpath.slice(2).replaceAll('/', '-')}`,
       types: target.types,
     }));
 }
+
+/** @param {Entry} entry */
+const fileOf = ({ report, variant }) => `${report}${variant === 'public' ? '.public' : ''}.api.md`;
 
 /**
  * @param {Entry} entry
  * @param {boolean} checkOnly
  * @returns {boolean} Whether the committed report says what the declarations say.
  */
-function report({ folder, report: name, types }, checkOnly) {
+function report({ folder, report: name, variant, types }, checkOnly) {
   const packageFolder = join(root, folder);
   const config = ExtractorConfig.prepare({
     configObject: {
@@ -47,13 +54,15 @@ function report({ folder, report: name, types }, checkOnly) {
       apiReport: {
         enabled: true,
         reportFileName: name,
+        reportVariants: [variant],
+        includeForgottenExports: true,
         reportFolder: join(packageFolder, 'api'),
         reportTempFolder: join(root, '.cache/api'),
       },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       newlineKind: 'lf',
-      messages: { compilerMessageReporting: silent, extractorMessageReporting: leaks, tsdocMessageReporting: silent },
+      messages: { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent },
     },
     configObjectFullPath: undefined,
     packageJsonFullPath: join(packageFolder, 'package.json'),
@@ -64,12 +73,6 @@ function report({ folder, report: name, types }, checkOnly) {
 }
 
 const silent = { default: { logLevel: ExtractorLogLevel.None } };
-
-/** A type that the API mentions and does not export is worth a line in the report. */
-const leaks = {
-  ...silent,
-  'ae-forgotten-export': { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
-};
 
 const compilerOptions = {
   compilerOptions: {
@@ -99,7 +102,7 @@ function strays(folder, entries) {
   const api = join(root, folder, 'api');
   if (!existsSync(api)) return [];
 
-  const expected = new Set(entries.map((entry) => `${entry.report}.api.md`));
+  const expected = new Set(entries.map(fileOf));
   return readdirSync(api)
     .filter((file) => !expected.has(file))
     .map((file) => join(api, file));
@@ -114,7 +117,7 @@ for (const folder of packages) {
   for (const entry of entries) {
     if (report(entry, checkOnly)) continue;
     failed = true;
-    console.error(`${folder}/api/${entry.report}.api.md is not what the package exports now: run \`npm run api\``);
+    console.error(`${folder}/api/${fileOf(entry)} is not what the package exports now: run \`npm run api\``);
   }
   for (const stray of strays(folder, entries)) {
     if (checkOnly) {

@@ -50,14 +50,13 @@ export function createBackoff(options: BackoffOptions | BackoffFunction): Backof
 export function resolveBackoff(options: BackoffOptions): ResolvedBackoff {
   requireObject(options, '', "Use { delay: '200ms' } or a function of the failed attempt.");
   rejectUnknown(options, ['delay', 'factor', 'maxDelay', 'jitter']);
-  const factor = requireFactor(options.factor ?? 2, 'factor');
-  const byDefault = factor === 1 ? 'none' : 'full';
+  const { delay = 200, factor = 2, maxDelay = DEFAULT_MAX_DELAY_MS, jitter = factor === 1 ? 'none' : 'full' } = options;
 
   return {
-    delayMs: parseDuration(options.delay ?? 200, 'delay'),
-    factor,
-    maxDelayMs: parseDuration(options.maxDelay ?? DEFAULT_MAX_DELAY_MS, 'maxDelay'),
-    jitter: requireOneOf(options.jitter ?? byDefault, 'jitter', ['full', 'equal', 'none']),
+    delayMs: parseDuration(delay, 'delay'),
+    factor: requireFactor(factor, 'factor'),
+    maxDelayMs: parseDuration(maxDelay, 'maxDelay'),
+    jitter: requireOneOf(jitter, 'jitter', ['full', 'equal', 'none']),
   };
 }
 
@@ -67,8 +66,8 @@ export function resolveBackoff(options: BackoffOptions): ResolvedBackoff {
  */
 export function exponentialDelay(backoff: ResolvedBackoff, failedAttempt: number, random: () => number): number {
   const { delayMs, factor, maxDelayMs, jitter } = backoff;
-  // 0 times an infinite power is NaN.
-  const grown = delayMs === 0 ? 0 : delayMs * factor ** (failedAttempt - 1);
+  // 0 times an infinite power is NaN, and so is 1 to the power of infinity.
+  const grown = delayMs === 0 || factor === 1 ? delayMs : delayMs * factor ** (failedAttempt - 1);
   const wait = Math.min(maxDelayMs, grown);
   if (jitter === 'none') return wait;
   if (jitter === 'equal') return Math.floor(wait / 2 + (random() * wait) / 2);

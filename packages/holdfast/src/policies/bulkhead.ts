@@ -41,12 +41,12 @@ export interface ResolvedBulkheadOptions {
 export function resolveBulkheadOptions(options: BulkheadOptions): ResolvedBulkheadOptions {
   requireObject(options, '', 'Use { maxConcurrent: 10 }.');
   rejectUnknown(options, KNOWN);
-  const { queueTimeout, holdUntilSettled } = options;
+  const { name = 'bulkhead', maxConcurrent = 10, maxQueue = 0, queueTimeout, holdUntilSettled } = options;
 
   return {
-    name: requireName(options.name ?? 'bulkhead', 'name'),
-    maxConcurrent: requireCount(options.maxConcurrent ?? 10, 'maxConcurrent', { min: 1, infinite: true }),
-    maxQueue: requireCount(options.maxQueue ?? 0, 'maxQueue', { min: 0, infinite: true }),
+    name: requireName(name, 'name'),
+    maxConcurrent: requireCount(maxConcurrent, 'maxConcurrent', { min: 1, infinite: true }),
+    maxQueue: requireCount(maxQueue, 'maxQueue', { min: 0, infinite: true }),
     queueTimeout: queueTimeout === undefined ? undefined : parseDuration(queueTimeout, 'queueTimeout'),
     holdUntilSettled:
       holdUntilSettled === undefined ? undefined : requireBoolean(holdUntilSettled, 'holdUntilSettled'),

@@ -85,8 +85,9 @@ const KNOWN = [
 
 export function resolveCircuitBreakerName(options: CircuitBreakerOptions): string {
   requireObject(options, '', 'Use { failureRateThreshold: 50, minimumCalls: 10 }.');
+  const { name = 'circuit-breaker' } = options;
 
-  return requireName(options.name ?? 'circuit-breaker', 'name');
+  return requireName(name, 'name');
 }
 
 /**
@@ -97,17 +98,17 @@ export function resolveCircuitBreakerName(options: CircuitBreakerOptions): strin
 export function resolveCircuitBreakerOptions(options: CircuitBreakerOptions): ResolvedCircuitBreakerOptions {
   requireObject(options, '', 'Use { failureRateThreshold: 50, minimumCalls: 10 }.');
   rejectUnknown(options, KNOWN);
-  const slidingWindow = withPath('slidingWindow', () =>
-    resolveSlidingWindow(options.slidingWindow ?? { type: 'count', size: 20 }),
-  );
+  const { failureRateThreshold = 50, minimumCalls = 10, openDuration = 30_000, halfOpenMaxCalls = 1 } = options;
+  const { slidingWindow: window = { type: 'count', size: 20 }, recordIf = (error) => !isClientError(error) } = options;
+  const slidingWindow = withPath('slidingWindow', () => resolveSlidingWindow(window));
 
   return {
-    failureRateThreshold: requirePercentage(options.failureRateThreshold ?? 50, 'failureRateThreshold'),
-    minimumCalls: resolveMinimumCalls(options.minimumCalls ?? 10, slidingWindow),
+    failureRateThreshold: requirePercentage(failureRateThreshold, 'failureRateThreshold'),
+    minimumCalls: resolveMinimumCalls(minimumCalls, slidingWindow),
     slidingWindow,
-    openDuration: parseDuration(options.openDuration ?? 30_000, 'openDuration'),
-    halfOpenMaxCalls: requireCount(options.halfOpenMaxCalls ?? 1, 'halfOpenMaxCalls', { min: 1 }),
-    recordIf: requireFunction(options.recordIf ?? ((error) => !isClientError(error)), 'recordIf'),
+    openDuration: parseDuration(openDuration, 'openDuration'),
+    halfOpenMaxCalls: requireCount(halfOpenMaxCalls, 'halfOpenMaxCalls', { min: 1 }),
+    recordIf: requireFunction(recordIf, 'recordIf'),
     ...resolveExtras(options),
   };
 }
@@ -142,7 +143,10 @@ function resolveExtras(options: CircuitBreakerOptions): Extras {
   return {
     ...(slowCallDuration !== undefined && {
       slowCallDuration: parseDuration(slowCallDuration, 'slowCallDuration', { positive: true }),
-      slowCallRateThreshold: requirePercentage(slowCallRateThreshold ?? 100, 'slowCallRateThreshold'),
+      slowCallRateThreshold: requirePercentage(
+        slowCallRateThreshold === undefined ? 100 : slowCallRateThreshold,
+        'slowCallRateThreshold',
+      ),
     }),
     ...(consecutiveFailures !== undefined && {
       consecutiveFailures: requireCount(consecutiveFailures, 'consecutiveFailures', { min: 1 }),
@@ -155,10 +159,11 @@ function resolveExtras(options: CircuitBreakerOptions): Extras {
 function resolveOpenBackoff(options: OpenBackoffOptions): NonNullable<ResolvedCircuitBreakerOptions['openBackoff']> {
   requireObject(options, '', "Use { factor: 2, maxDuration: '5m' }.");
   rejectUnknown(options, ['factor', 'maxDuration', 'jitter']);
+  const { factor = 2, maxDuration = 300_000, jitter = 'none' } = options;
 
   return {
-    factor: requireFactor(options.factor ?? 2, 'factor'),
-    maxDuration: parseDuration(options.maxDuration ?? 300_000, 'maxDuration'),
-    jitter: requireOneOf(options.jitter ?? 'none', 'jitter', ['full', 'equal', 'none']),
+    factor: requireFactor(factor, 'factor'),
+    maxDuration: parseDuration(maxDuration, 'maxDuration'),
+    jitter: requireOneOf(jitter, 'jitter', ['full', 'equal', 'none']),
   };
 }

@@ -30,11 +30,9 @@ export interface ResolvedFallbackOptions {
 export function resolveFallbackOptions(options: FallbackOptions): ResolvedFallbackOptions {
   requireObject(options, '', 'Use { handleIf: (error) => … }.');
   rejectUnknown(options, ['name', 'handleIf']);
+  const { name = 'fallback', handleIf = (error) => !isClientError(error) } = options;
 
-  return {
-    name: requireName(options.name ?? 'fallback', 'name'),
-    handleIf: requireFunction(options.handleIf ?? ((error) => !isClientError(error)), 'handleIf'),
-  };
+  return { name: requireName(name, 'name'), handleIf: requireFunction(handleIf, 'handleIf') };
 }
 
 /**

@@ -32,12 +32,13 @@ export interface ResolvedOutboundRateLimitOptions {
 export function resolveOutboundRateLimitOptions(options: OutboundRateLimitOptions): ResolvedOutboundRateLimitOptions {
   requireObject(options, '', "Use { limit: 100, interval: '1s' }.");
   rejectUnknown(options, ['name', 'limit', 'interval', 'maxWait']);
+  const { name = 'outbound-rate-limit', limit, interval, maxWait = 0 } = options;
 
   return {
-    name: requireName(options.name ?? 'outbound-rate-limit', 'name'),
-    limit: requireCount(options.limit, 'limit', { min: 1 }),
-    interval: parseDuration(options.interval, 'interval', { positive: true }),
-    maxWait: parseDuration(options.maxWait ?? 0, 'maxWait'),
+    name: requireName(name, 'name'),
+    limit: requireCount(limit, 'limit', { min: 1 }),
+    interval: parseDuration(interval, 'interval', { positive: true }),
+    maxWait: parseDuration(maxWait, 'maxWait'),
   };
 }
 

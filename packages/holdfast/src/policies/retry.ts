@@ -50,15 +50,15 @@ export function resolveRetryOptions(options: RetryOptions | number | false): Res
   const given: RetryOptions = typeof options === 'object' ? options : { attempts: options === false ? 1 : options };
   requireObject(given, '', 'Use { attempts: 3 }, a number of attempts, or false.');
   rejectUnknown(given, KNOWN);
-  const { retryOnResult } = given;
+  const { name = 'retry', attempts = 3, backoff = {}, retryIf = (error) => !isClientError(error), retryOnResult, retryAfter = true } = given;
 
   return {
-    name: requireName(given.name ?? 'retry', 'name'),
-    attempts: requireCount(given.attempts ?? 3, 'attempts', { min: 1, infinite: true }),
-    backoff: withPath('backoff', () => createBackoff(given.backoff ?? {})),
-    retryIf: requireFunction(given.retryIf ?? ((error) => !isClientError(error)), 'retryIf'),
+    name: requireName(name, 'name'),
+    attempts: requireCount(attempts, 'attempts', { min: 1, infinite: true }),
+    backoff: withPath('backoff', () => createBackoff(backoff)),
+    retryIf: requireFunction(retryIf, 'retryIf'),
     retryOnResult: retryOnResult === undefined ? undefined : requireFunction(retryOnResult, 'retryOnResult'),
-    retryAfter: requireBoolean(given.retryAfter ?? true, 'retryAfter'),
+    retryAfter: requireBoolean(retryAfter, 'retryAfter'),
   };
 }
 

@@ -36,8 +36,9 @@ export class TimeoutPolicy extends StagePolicy {
   constructor(options: Duration | TimeoutFunction | TimeoutOptions) {
     const given: TimeoutOptions = isOptions(options) ? options : { timeout: options };
     if (isOptions(options)) rejectUnknown(options, ['name', 'timeout']);
-    super(requireName(given.name ?? 'timeout', 'name'));
-    this.limit = resolveTimeout(given.timeout, '');
+    const { name = 'timeout', timeout } = given;
+    super(requireName(name, 'name'));
+    this.limit = resolveTimeout(timeout, '');
     this.timeout = typeof this.limit === 'number' ? this.limit : undefined;
   }
 

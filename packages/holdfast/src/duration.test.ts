@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { parseDuration, type Duration } from './duration.js';
+
+const parse = (value: unknown, path = ''): number => parseDuration(value, path);
+
+describe('a duration', () => {
+  it.each([
+    ['250ms', 250],
+    ['0.5s', 500],
+    ['1.5s', 1_500],
+    ['2m', 120_000],
+    ['1.5h', 5_400_000],
+    ['1d', 86_400_000],
+    ['1w', 604_800_000],
+    ['0ms', 0],
+    ['007s', 7_000],
+    ['30d', 2_592_000_000],
+  ])('of %s is %d ms', (text, milliseconds) => {
+    expect(parse(text)).toBe(milliseconds);
+  });
+
+  it.each([
+    ['1.4ms', 1],
+    ['1.5ms', 2],
+    ['0.0004s', 0],
+    ['1.0015s', 1_002],
+  ])('given as the text %s is rounded to whole milliseconds', (text, milliseconds) => {
+    expect(parse(text)).toBe(milliseconds);
+  });
+
+  it.each([0, 0.5, 1, 1.25, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE])(
+    'given as the number %d is not changed',
+    (milliseconds) => {
+      expect(parse(milliseconds)).toBe(milliseconds);
+    },
+  );
+});
+
+describe('what is no duration', () => {
+  it.each([-1, -0.001, NaN, Infinity, -Infinity])('refuses the number %d', (value) => {
+    expect(() => parse(value)).toThrow(TypeError);
+    expect(() => parse(value)).toThrow(`Invalid duration ${value}: expected a non-negative number of milliseconds`);
+  });
+
+  it.each([
+    '-1s',
+    '1S',
+    ' 1s',
+    '1s ',
+    '1 s',
+    '1s\n',
+    '1sec',
+    's',
+    '',
+    '1y',
+    '5 seconds',
+    '500',
+    '.5s',
+    '1.s',
+    '1e3ms',
+    '1_000ms',
+    '+1s',
+    '1.5.5s',
+    '١s',
+    '1m30s',
+    'Infinitys',
+    'NaNms',
+    `${'9'.repeat(400)}w`,
+  ])('refuses the text %j, quotes it and gives examples', (text) => {
+    expect(() => parse(text)).toThrow(TypeError);
+    expect(() => parse(text)).toThrow(`Invalid duration ${JSON.stringify(text)}`);
+    expect(() => parse(text)).toThrow(/'250ms', '1\.5s'/);
+  });
+
+  it.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [true, 'true'],
+    [10n, '10n'],
+    [{}, 'an object'],
+    [['1s'], 'an array'],
+    [new Date(0), 'an object'],
+  ])('refuses %s', (value, shown) => {
+    expect(() => parse(value)).toThrow(TypeError);
+    expect(() => parse(value)).toThrow(`Invalid duration ${shown}`);
+  });
+
+  it('has one text for numbers and another for strings', () => {
+    const complaint = (value: unknown): string => {
+      try {
+        return String(parse(value));
+      } catch (error) {
+        return (error as Error).message.replace(/^Invalid duration [^:]+/, '');
+      }
+    };
+
+    expect(complaint(-1)).toBe(complaint(NaN));
+    expect(complaint('1y')).toBe(complaint('500'));
+    expect(complaint(-1)).not.toBe(complaint('1y'));
+  });
+
+  it('puts the path of the option in front, where there is one', () => {
+    expect(() => parse('1y', 'backoff.delay')).toThrow(/^backoff\.delay: Invalid duration "1y"/);
+    expect(() => parse('1y', '')).toThrow(/^Invalid duration "1y"/);
+  });
+});
+
+describe('a duration that must be positive', () => {
+  it.each([0, -0, '0ms', '0s', '0.4ms'])('refuses %j', (value) => {
+    expect(() => parseDuration(value, 'interval', { positive: true })).toThrow(TypeError);
+    expect(() => parseDuration(value, 'interval', { positive: true })).toThrow(/^interval: .*greater than 0/);
+  });
+
+  it.each([Number.MIN_VALUE, 0.4, 1, '1ms'])('takes %j', (value) => {
+    expect(parseDuration(value, 'interval', { positive: true })).toBeGreaterThan(0);
+  });
+});
+
+describe('the type of a duration', () => {
+  it('takes numbers and texts with a unit', () => {
+    const durations: Duration[] = [5, '5ms', '1.5s', '2m', '1h', '7d', '1w'];
+
+    expect(durations.map((duration) => parse(duration))).toHaveLength(7);
+  });
+
+  it('does not take a text without a unit or with an unknown one', () => {
+    // @ts-expect-error a bare number in quotes has no unit
+    const bare: Duration = '500';
+    // @ts-expect-error years are no unit
+    const years: Duration = '1y';
+
+    expect(() => parse(bare)).toThrow(TypeError);
+    expect(() => parse(years)).toThrow(TypeError);
+  });
+});

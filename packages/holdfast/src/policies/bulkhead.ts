@@ -48,8 +48,7 @@ export function resolveBulkheadOptions(options: BulkheadOptions): ResolvedBulkhe
     maxConcurrent: requireCount(maxConcurrent, 'maxConcurrent', { min: 1, infinite: true }),
     maxQueue: requireCount(maxQueue, 'maxQueue', { min: 0, infinite: true }),
     queueTimeout: queueTimeout === undefined ? undefined : parseDuration(queueTimeout, 'queueTimeout'),
-    holdUntilSettled:
-      holdUntilSettled === undefined ? undefined : requireBoolean(holdUntilSettled, 'holdUntilSettled'),
+    holdUntilSettled: holdUntilSettled === undefined ? undefined : requireBoolean(holdUntilSettled, 'holdUntilSettled'),
   };
 }
 
@@ -122,7 +121,8 @@ export class BulkheadPolicy extends StagePolicy {
   /** @internal */
   keepFor(execution: Execution, at: number, attempt: Attempt): void {
     let frame = execution.frames[at];
-    if (frame === HELD) frame = execution.frames[at] = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
+    if (frame === HELD)
+      frame = execution.frames[at] = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
     if (frame instanceof KeptSlot) frame.keepFor(attempt);
   }
 

@@ -64,7 +64,11 @@ export interface ResolvedCircuitBreakerOptions {
   readonly slowCallDuration?: number;
   readonly slowCallRateThreshold?: number;
   readonly consecutiveFailures?: number;
-  readonly openBackoff?: { readonly factor: number; readonly maxDuration: number; readonly jitter: 'full' | 'equal' | 'none' };
+  readonly openBackoff?: {
+    readonly factor: number;
+    readonly maxDuration: number;
+    readonly jitter: 'full' | 'equal' | 'none';
+  };
   readonly probeLease?: number;
 }
 

@@ -50,7 +50,14 @@ export function resolveRetryOptions(options: RetryOptions | number | false): Res
   const given: RetryOptions = typeof options === 'object' ? options : { attempts: options === false ? 1 : options };
   requireObject(given, '', 'Use { attempts: 3 }, a number of attempts, or false.');
   rejectUnknown(given, KNOWN);
-  const { name = 'retry', attempts = 3, backoff = {}, retryIf = (error) => !isClientError(error), retryOnResult, retryAfter = true } = given;
+  const {
+    name = 'retry',
+    attempts = 3,
+    backoff = {},
+    retryIf = (error) => !isClientError(error),
+    retryOnResult,
+    retryAfter = true,
+  } = given;
 
   return {
     name: requireName(name, 'name'),

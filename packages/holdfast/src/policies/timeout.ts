@@ -109,7 +109,10 @@ class RunningLimit implements LimitTarget {
   private readonly policy: TimeoutPolicy;
   private readonly waitedBefore: number;
 
-  constructor(policy: TimeoutPolicy, { execution, at, limitMs }: { execution: Execution; at: number; limitMs: number }) {
+  constructor(
+    policy: TimeoutPolicy,
+    { execution, at, limitMs }: { execution: Execution; at: number; limitMs: number },
+  ) {
     this.policy = policy;
     this.execution = execution;
     this.at = at;

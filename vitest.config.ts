@@ -4,7 +4,8 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 // Tests read sources, never `dist`; `node` keeps the engine's #host on its Node side.
-const conditions = ['@holdfast/source', 'node', 'module', 'import', 'development|production'];
+// Not `import`: the workers hand these to Node, where they would apply to `require()` as well.
+const conditions = ['@holdfast/source', 'node', 'development|production'];
 
 const project = (name: string, folder: string, include: string[]): TestProjectInlineConfiguration => ({
   resolve: { conditions },

@@ -1,0 +1,156 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { PolicyRegistry } from '../registry.js';
+import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler } from './handler.js';
+import { Planner, type Draft } from './plan.js';
+import { ResilienceInterceptor } from './resilience.interceptor.js';
+import {
+  boundlessBreaker,
+  strayIdempotent,
+  warnOfBudget,
+  warnOfHandler,
+  warnOfMethod,
+  warnOfProvider,
+} from './warnings.js';
+
+type Modules = ReturnType<ModulesContainer['values']> extends IterableIterator<infer Module> ? Module : never;
+type Wrapper = Modules['providers'] extends Map<unknown, infer One> ? One : never;
+
+interface FoundClass {
+  readonly cls: Function;
+  readonly wrapper: Wrapper;
+}
+
+interface Entrypoint extends FoundClass {
+  readonly handler: Handler;
+  readonly draft: Draft | null;
+}
+
+/**
+ * Looks at the whole application once, at bootstrap: makes the plans of its handlers, fails the boot where settings
+ * are wrong, and warns where they do nothing.
+ */
+@Injectable()
+export class Explorer {
+  private readonly logger = new Logger('ResilienceModule');
+
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly registry: PolicyRegistry,
+    private readonly planner: Planner,
+  ) {}
+
+  explore(): void {
+    this.refuseSecondRegistration();
+    this.checkGlobal();
+    const classes = this.findClasses();
+    const warnings = this.registry.settings.strayIdempotent.map(strayIdempotent);
+    // First every name and how it is configured, then the policies: no order of classes matters.
+    const entrypoints = classes.flatMap((found) => (isEntryClass(found.cls) ? this.draftClass(found) : []));
+    warnings.push(...this.checkNames());
+    for (const { handler, draft } of entrypoints) this.planner.complete(handler, draft);
+
+    warnings.push(...classes.flatMap(({ cls }) => warnOfClass(cls)));
+    warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
+    warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
+    warnings.push(...this.warnOfBudgets());
+    for (const warning of warnings) this.logger.warn(warning);
+  }
+
+  private refuseSecondRegistration(): void {
+    const hosts = [...this.modules.values()].filter(({ providers }) => providers.has(ResilienceInterceptor));
+    if (hosts.length <= 1) return;
+
+    throw new Error(
+      `ResilienceModule is registered ${hosts.length} times, and every request would run through each of them. ` +
+        'Call forRoot() or forRootAsync() once, in the root module; it is global.',
+    );
+  }
+
+  /** What a factory returns comes too late to decide this. */
+  private checkGlobal(): void {
+    const { isGlobal } = this.registry.settings;
+    const host = [...this.modules.values()].find(({ providers }) => providers.has(ResilienceInterceptor));
+    if (isGlobal === undefined || host === undefined || host.isGlobal === isGlobal) return;
+
+    throw new Error(
+      `isGlobal: ${isGlobal} has no effect in what a factory returns. Put it beside the factory: ` +
+        `ResilienceModule.forRootAsync({ isGlobal: ${isGlobal}, useFactory: … }).`,
+    );
+  }
+
+  /** Each class once, however many modules provide it. */
+  private findClasses(): FoundClass[] {
+    const found = new Map<Function, FoundClass>();
+    for (const { controllers, providers, injectables } of this.modules.values()) {
+      for (const wrapper of [...controllers.values(), ...providers.values(), ...injectables.values()]) {
+        const cls = classOf(wrapper);
+        if (cls !== undefined && !found.has(cls)) found.set(cls, { cls, wrapper });
+      }
+    }
+
+    return [...found.values()];
+  }
+
+  private draftClass(found: FoundClass): Entrypoint[] {
+    const { cls, wrapper } = found;
+    // A class provided under another token cannot be looked up by itself.
+    if (wrapper.token !== cls) this.planner.knowInstance(cls, () => wrapper.instance as unknown);
+
+    return handlersOf(cls)
+      .filter(isHandler)
+      .map((handler) => {
+        const draft = this.planner.draft(handler);
+        if (draft !== null) refuseMethodOfScoped(draft, wrapper);
+        return { ...found, handler, draft };
+      });
+  }
+
+  private checkNames(): string[] {
+    const { circuitBreakers, bulkheads, outboundRateLimits, settings } = this.registry;
+
+    return [
+      ...circuitBreakers.checkNames(settings.strictNames),
+      ...bulkheads.checkNames(settings.strictNames),
+      ...outboundRateLimits.checkNames(settings.strictNames),
+    ];
+  }
+
+  private warnOfBudgets(): string[] {
+    const { clientTimeoutMs } = this.registry.settings;
+    if (clientTimeoutMs === undefined) return [];
+
+    return this.planner.budgets().flatMap((budget) => warnOfBudget(budget, clientTimeoutMs));
+  }
+}
+
+/** The class of a provider; of one made by a factory, or given as a value, that of its instance. */
+function classOf(wrapper: Wrapper): Function | undefined {
+  if (!wrapper.isNotMetatype) return wrapper.metatype ?? undefined;
+
+  const instance: unknown = wrapper.instance;
+  if (typeof instance !== 'object' || instance === null) return undefined;
+
+  const cls: unknown = instance.constructor;
+  return typeof cls === 'function' ? cls : undefined;
+}
+
+function handlersOf(cls: Function): Handler[] {
+  return [...methodsOf(cls)].map(([name, method]) => describeHandler(cls, name, method));
+}
+
+function warnOfClass(cls: Function): string[] {
+  return isEntryClass(cls) ? handlersOf(cls).flatMap(warnOfMethod) : warnOfProvider(cls, handlersOf(cls));
+}
+
+/** A method needs an instance, and such a class has one for each request. */
+function refuseMethodOfScoped({ handler, stages }: Draft, wrapper: Wrapper): void {
+  const method = stages.fallback?.handler;
+  if (typeof method !== 'string' || (!wrapper.isTransient && wrapper.isDependencyTreeStatic())) return;
+
+  throw new Error(
+    `Resilience decorators on ${handler.source}: fallback: "${method}" is a method of ${handler.cls.name}, of which ` +
+      'there is an instance per request (it is request-scoped or transient, or depends on something request-scoped). ' +
+      'Use a function, which gets the error and the ExecutionContext.',
+  );
+}

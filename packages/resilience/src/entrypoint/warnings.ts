@@ -1,0 +1,139 @@
+import { asksForSignal, hasScheduledTimeout, isHandler, writesResponse, type Handler } from './handler.js';
+import { readDeclarations } from './metadata.js';
+import type { Draft } from './plan.js';
+import { mayEverRepeat } from './repeatable.js';
+import type { TimeBudget } from './time-budget.js';
+
+/** What bootstrap says about settings that are legal, and do not do what they seem to. Texts only; no state. */
+
+/** Decorators where nothing reads them: on a class that nobody calls from outside. */
+export function warnOfProvider(cls: Function, methods: readonly Handler[]): string[] {
+  const decorated = methods.filter(({ method }) => readDeclarations(method) !== undefined);
+  const places = decorated.map(({ source }) => `${source}()`);
+  if (readDeclarations(cls) !== undefined) places.unshift(cls.name);
+  if (places.length === 0) return [];
+
+  return [
+    `Resilience decorators on ${places.join(', ')} have no effect: ${cls.name} is not a controller, resolver or gateway. ` +
+      'They apply to entrypoints only. Inside services, use a policy object ' +
+      '(ResilienceService.preset() or create(), or new RetryPolicy() etc.).',
+  ];
+}
+
+/** A method of an entry class that is no handler: decorators on it do nothing. */
+export function warnOfMethod(handler: Handler): string[] {
+  if (isHandler(handler) || readDeclarations(handler.method) === undefined) return [];
+
+  return [
+    `Resilience decorators on ${handler.source}() have no effect: ${handler.name}() is not a handler of ` +
+      `${handler.cls.name}. Put them on a handler, or use a policy object inside the method ` +
+      '(ResilienceService.preset() or create()).',
+  ];
+}
+
+/** What is odd about one handler. */
+export function warnOfHandler(handler: Handler, draft: Draft | null): string[] {
+  return [
+    ...warnOfSubscription(handler),
+    ...warnOfSignal(handler, draft),
+    ...warnOfScheduledTimeout(handler),
+    ...(draft === null ? [] : [...warnOfRetry(draft), ...warnOfResponse(draft), ...warnOfBreaker(draft)]),
+  ];
+}
+
+function warnOfSubscription({ kinds, method, source }: Handler): string[] {
+  if (kinds.graphql !== 'subscription' || readDeclarations(method) === undefined) return [];
+
+  return [
+    `Resilience decorators on ${source}() have no effect: it is a GraphQL subscription, whose handler only opens the ` +
+      'stream before the first event. Use a policy object for what the stream is fed from.',
+  ];
+}
+
+function warnOfSignal(handler: Handler, draft: Draft | null): string[] {
+  if (draft !== null || !asksForSignal(handler)) return [];
+
+  return [
+    `@Signal() on ${handler.source}() is always undefined: no resilience decorator applies to it, so it has no ` +
+      'attempts. Add one, such as @Timeout(), or remove the parameter.',
+  ];
+}
+
+function warnOfScheduledTimeout({ method, source }: Handler): string[] {
+  if (!hasScheduledTimeout(method)) return [];
+
+  return [
+    `@Timeout() on ${source}() comes from @nestjs/schedule: it calls the method once, after that time. To limit the ` +
+      'time of a request, import Timeout from @nestjs/resilience.',
+  ];
+}
+
+function warnOfRetry({ handler, stages, rule }: Draft): string[] {
+  const { source, kinds } = handler;
+  const { retry, retryOnHandler } = stages;
+  if (!retryOnHandler || retry?.attempts === 1) return [];
+  if (kinds.requestStream) {
+    return [
+      `@Retry() on ${source}() never applies: the client of this gRPC method sends a stream, which can be read only ` +
+        'once. Retry inside the handler, with a policy object, or let the client repeat the call.',
+    ];
+  }
+  if (rule === 'never' || mayEverRepeat(rule, kinds)) return [];
+
+  return [
+    `@Retry() on ${source}() is inactive: it only re-runs safe operations (GET, HEAD, OPTIONS, GraphQL queries). ` +
+      'If the handler is safe to repeat, use @Retry({ idempotent: true }).',
+  ];
+}
+
+function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {
+  if (!writesResponse(handler)) return [];
+
+  const { source } = handler;
+  const warnings: string[] = [];
+  if (lostFallback) {
+    warnings.push(
+      `The fallback of ${source}() is left out: the handler writes the response itself (@Res() or @Next()), so what a ` +
+        'fallback returns would go nowhere. Use @Res({ passthrough: true }), or answer inside the handler.',
+    );
+  }
+  if (stages.timeout !== undefined) {
+    warnings.push(
+      `@Timeout() on ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
+        'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
+    );
+  }
+
+  return warnings;
+}
+
+function warnOfBreaker({ handler, stages }: Draft): string[] {
+  if (stages.circuitBreaker === undefined || stages.timeout !== undefined) return [];
+
+  return [boundlessBreaker(`${handler.source}()`)];
+}
+
+/** A breaker learns only from calls that end. */
+export function boundlessBreaker(place: string): string {
+  return (
+    `The circuit breaker of ${place} has no time limit inside: a call that hangs is never counted. ` +
+    "Add a timeout, such as @Timeout('2s') or { timeout: '2s' }."
+  );
+}
+
+/** Entrypoints that may keep their callers waiting for longer than these wait. */
+export function warnOfBudget({ source, worstCaseMs, arithmetic }: TimeBudget, clientTimeoutMs: number): string[] {
+  if (worstCaseMs <= clientTimeoutMs) return [];
+
+  return [
+    `${source}() does not fit into clientTimeout (${clientTimeoutMs} ms): ${arithmetic}. ` +
+      'Lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
+  ];
+}
+
+export function strayIdempotent(place: string): string {
+  return (
+    `${place}.retry.idempotent is ignored: it cannot declare every handler that uses it safe to repeat. ` +
+    'Say it on the handler: @Retry({ idempotent: true }).'
+  );
+}

@@ -1,0 +1,84 @@
+import './install.js';
+
+// Nest integration
+export { ResilienceModule } from './resilience.module.js';
+export { RESILIENCE_MODULE_OPTIONS } from './resilience.options.js';
+export { ResilienceService } from './resilience.service.js';
+export { ResilienceContext } from './resilience.context.js';
+export { ResilienceEvents } from './resilience.events.js';
+export { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Signal, Timeout } from './resilience.decorators.js';
+
+// Policy objects
+export {
+  BulkheadPolicy,
+  CircuitBreakerPolicy,
+  FallbackPolicy,
+  OutboundRateLimitPolicy,
+  ResiliencePolicy,
+  RetryPolicy,
+  TimeoutPolicy,
+} from 'holdfast';
+export type { AttemptContext, CircuitBreakerStats, ExecuteOptions } from 'holdfast';
+export type { TimeBudget } from './entrypoint/time-budget.js';
+
+// Options
+export type {
+  AttemptTimeout,
+  ResilienceDefaults,
+  ResilienceModuleAsyncOptions,
+  ResilienceModuleOptions,
+  ResilienceOptionsFactory,
+  ResiliencePreset,
+  RetryStageOptions,
+} from './resilience.options.js';
+export type {
+  EntrypointDecorator,
+  FallbackDecoratorOptions,
+  FallbackMethodDecorator,
+  RetryDecoratorOptions,
+} from './resilience.decorators.js';
+export type { EntrypointFallback } from './entrypoint/metadata.js';
+export type {
+  BackoffFunction,
+  BackoffOptions,
+  BulkheadOptions,
+  CircuitBreakerOptions,
+  Duration,
+  FallbackHandler,
+  FallbackOptions,
+  FallbackStageOptions,
+  OpenBackoffOptions,
+  OutboundRateLimitOptions,
+  RetryOptions,
+  SlidingWindowOptions,
+  TimeoutFunction,
+  TimeoutOptions,
+} from 'holdfast';
+
+// Errors
+export {
+  BulkheadFullError,
+  CircuitOpenError,
+  isClientError,
+  isNetworkError,
+  OutboundRateLimitError,
+  RejectionError,
+  ResilienceError,
+  ResilienceTimeoutError,
+} from 'holdfast';
+
+// Events
+export type {
+  CircuitState,
+  ResilienceAbandonedEvent,
+  ResilienceBulkheadRejectedEvent,
+  ResilienceCircuitClosedEvent,
+  ResilienceCircuitHalfOpenEvent,
+  ResilienceCircuitOpenEvent,
+  ResilienceCircuitRejectedEvent,
+  ResilienceEvent,
+  ResilienceFallbackEvent,
+  ResilienceRateLimitedEvent,
+  ResilienceRetryEvent,
+  ResilienceTimeoutEvent,
+} from 'holdfast';

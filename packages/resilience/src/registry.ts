@@ -1,0 +1,210 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  BulkheadPolicy,
+  CircuitBreakerPolicy,
+  FallbackPolicy,
+  OutboundRateLimitPolicy,
+  RetryPolicy,
+  TimeoutPolicy,
+  type BulkheadOptions,
+  type CircuitBreakerOptions,
+  type FallbackHandler,
+  type OutboundRateLimitOptions,
+  type ResiliencePolicy,
+} from 'holdfast';
+import { nearestName, withPath, type Stages } from 'holdfast/binding';
+import { mergeStages, type MergedStages, type NamedStage } from './entrypoint/merge-stages.js';
+import type { DeclaredStages } from './entrypoint/metadata.js';
+import { NamedPolicies, type PolicyKind } from './named-policies.js';
+import { ResilienceEvents } from './resilience.events.js';
+import { RESILIENCE_MODULE_OPTIONS, type ResilienceModuleOptions } from './resilience.options.js';
+import { readSettings, type Settings } from './settings.js';
+
+/** Where stages were written, for messages, and whose they are when nothing else names them. */
+export interface StagePlace {
+  readonly place: string;
+  readonly owner?: Function | undefined;
+}
+
+/**
+ * The settings and the policies of one application. It makes every policy that the module hands out or applies, so
+ * that each reports to this application's events, and shares those that have a name.
+ */
+@Injectable()
+export class PolicyRegistry {
+  readonly settings: Settings;
+  readonly circuitBreakers: NamedPolicies<CircuitBreakerOptions, CircuitBreakerPolicy>;
+  readonly bulkheads: NamedPolicies<BulkheadOptions, BulkheadPolicy>;
+  readonly outboundRateLimits: NamedPolicies<OutboundRateLimitOptions, OutboundRateLimitPolicy>;
+  readonly #kinds: Kinds;
+  readonly #events: ResilienceEvents;
+  #boundless: string[] | undefined = [];
+
+  constructor(@Inject(RESILIENCE_MODULE_OPTIONS) options: ResilienceModuleOptions, events: ResilienceEvents) {
+    this.settings = readSettings(options);
+    this.#events = events;
+    this.#kinds = kindsOf(this.settings, events);
+    this.circuitBreakers = new NamedPolicies(this.#kinds.circuitBreaker);
+    this.bulkheads = new NamedPolicies(this.#kinds.bulkhead);
+    this.outboundRateLimits = new NamedPolicies(this.#kinds.outboundRateLimit);
+    for (const name of this.settings.presets.keys()) this.declare(this.mergePreset(name), { place: `presets.${name}` });
+  }
+
+  /** @throws Error naming the presets that there are. */
+  presetStages(name: string): DeclaredStages {
+    const { presets } = this.settings;
+    const stages = presets.get(name);
+    if (stages !== undefined) return stages;
+
+    const nearest = nearestName(String(name), presets.keys());
+    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    throw new Error(`Unknown preset "${name}". Known: ${[...presets.keys()].join(', ') || '(none)'}.${hint}`);
+  }
+
+  mergePreset(name: string): MergedStages {
+    return this.mergeAlone(name, this.presetStages(name));
+  }
+
+  /** Puts the defaults under stages that stand by themselves, those of a preset or of `create()`. */
+  mergeAlone(name: string, stages: DeclaredStages): MergedStages {
+    const level = { on: 'handler', preset: name, stages } as const;
+
+    return mergeStages({ levels: [level], defaults: this.settings.defaults, source: name });
+  }
+
+  /** Makes the names in these stages known, and how they are configured. */
+  declare(stages: MergedStages, where: StagePlace): void {
+    const { circuitBreaker, bulkhead, outboundRateLimit } = stages;
+    if (circuitBreaker !== undefined)
+      this.circuitBreakers.declare({ ...circuitBreaker, ...ownerOf(circuitBreaker, where) });
+    if (bulkhead !== undefined) this.bulkheads.declare({ ...bulkhead, ...ownerOf(bulkhead, where) });
+    if (outboundRateLimit !== undefined) {
+      this.outboundRateLimits.declare({ ...outboundRateLimit, ...ownerOf(outboundRateLimit, where) });
+    }
+  }
+
+  /**
+   * Makes the policies of declared stages. `name` is what retry, timeout and fallback are called in events.
+   *
+   * @throws TypeError beginning with the stage's name, when the parts do not fit together.
+   */
+  build(merged: MergedStages, name: string): Stages {
+    const { retry, timeout, fallback, circuitBreaker, bulkhead, outboundRateLimit } = merged;
+
+    return {
+      retry: this.#make('retry', retry, ({ idempotent: _said, ...options }) => new RetryPolicy({ ...options, name })),
+      timeout: this.#make('timeout', timeout?.value, (limit) => new TimeoutPolicy({ name, timeout: limit })),
+      fallback: this.#make('fallback', fallback, ({ handler, handleIf }) => {
+        return new FallbackPolicy(handler as FallbackHandler, { name, handleIf });
+      }),
+      circuitBreaker: named('circuitBreaker', circuitBreaker, (stage) => this.circuitBreakers.get(stage.name)),
+      bulkhead: named('bulkhead', bulkhead, (stage) => this.bulkheads.get(stage.name)),
+      outboundRateLimit: named('outboundRateLimit', outboundRateLimit, (stage) => {
+        return this.outboundRateLimits.get(stage.name);
+      }),
+    };
+  }
+
+  /** As {@link build}; stateful stages that have no name of their own belong to this policy alone, and are not listed. */
+  buildPrivate(merged: MergedStages, name: string): Stages {
+    const { circuitBreaker, bulkhead, outboundRateLimit, ...others } = merged;
+    const shared = {
+      circuitBreaker: ifNamed(circuitBreaker),
+      bulkhead: ifNamed(bulkhead),
+      outboundRateLimit: ifNamed(outboundRateLimit),
+    };
+    this.declare({ ...others, ...shared }, { place: `create(…, "${name}")` });
+    this.#checkNames(shared);
+    const stages = this.build({ ...others, ...shared }, name);
+
+    return {
+      ...stages,
+      circuitBreaker:
+        stages.circuitBreaker ??
+        named('circuitBreaker', circuitBreaker, ({ options }) => this.#kinds.circuitBreaker.create(name, options)),
+      bulkhead:
+        stages.bulkhead ?? named('bulkhead', bulkhead, ({ options }) => this.#kinds.bulkhead.create(name, options)),
+      outboundRateLimit:
+        stages.outboundRateLimit ??
+        named('outboundRateLimit', outboundRateLimit, ({ options }) => {
+          return this.#kinds.outboundRateLimit.create(name, options);
+        }),
+    };
+  }
+
+  /** Remembers, until bootstrap has warned of it, that a policy object has a breaker and no limit in time. */
+  noteBoundless({ circuitBreaker, timeout }: MergedStages, label: string): void {
+    if (circuitBreaker !== undefined && timeout === undefined) this.#boundless?.push(label);
+  }
+
+  /** What was remembered. Later policies are not. */
+  takeBoundless(): string[] {
+    const labels = this.#boundless ?? [];
+    this.#boundless = undefined;
+
+    return labels;
+  }
+
+  #checkNames({ circuitBreaker, bulkhead }: Pick<MergedStages, 'circuitBreaker' | 'bulkhead'>): void {
+    if (!this.settings.strictNames) return;
+    if (circuitBreaker !== undefined) this.circuitBreakers.checkName(circuitBreaker.name, true);
+    if (bulkhead !== undefined) this.bulkheads.checkName(bulkhead.name, true);
+  }
+
+  #make<T, Policy extends ResiliencePolicy>(
+    stage: string,
+    settings: T | undefined,
+    create: (settings: T) => Policy,
+  ): Policy | undefined {
+    return settings === undefined ? undefined : this.#events.attach(withPath(stage, () => create(settings)));
+  }
+}
+
+interface Kinds {
+  readonly circuitBreaker: PolicyKind<CircuitBreakerOptions, CircuitBreakerPolicy>;
+  readonly bulkhead: PolicyKind<BulkheadOptions, BulkheadPolicy>;
+  readonly outboundRateLimit: PolicyKind<OutboundRateLimitOptions, OutboundRateLimitPolicy>;
+}
+
+function kindsOf({ defaults }: Settings, events: ResilienceEvents): Kinds {
+  return {
+    circuitBreaker: {
+      noun: 'circuit breaker',
+      create: (name, options) =>
+        events.attach(new CircuitBreakerPolicy({ ...defaults.circuitBreaker, ...options, name })),
+    },
+    bulkhead: {
+      noun: 'bulkhead',
+      create: (name, options) => events.attach(new BulkheadPolicy({ ...defaults.bulkhead, ...options, name })),
+    },
+    outboundRateLimit: {
+      noun: 'outbound rate limit',
+      create: (name, options) => {
+        if (options === undefined) {
+          throw new Error(
+            `Outbound rate limit "${name}" has no configuration. ` +
+              `Give it one where it is used, or in a preset: { outboundRateLimit: { limit: 10, interval: '1s' } }.`,
+          );
+        }
+
+        return events.attach(new OutboundRateLimitPolicy({ ...options, name }));
+      },
+    },
+  };
+}
+
+function named<Options, Policy>(
+  stage: string,
+  merged: NamedStage<Options> | undefined,
+  get: (stage: NamedStage<Options>) => Policy,
+): Policy | undefined {
+  return merged === undefined ? undefined : withPath(stage, () => get(merged));
+}
+
+function ifNamed<Options>(stage: NamedStage<Options> | undefined): NamedStage<Options> | undefined {
+  return stage?.namedBy === 'name' ? stage : undefined;
+}
+
+function ownerOf(stage: NamedStage<unknown>, { place, owner }: StagePlace): StagePlace {
+  return { place, owner: stage.namedBy === 'handler' ? owner : undefined };
+}

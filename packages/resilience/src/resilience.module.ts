@@ -1,0 +1,51 @@
+import { Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { Explorer } from './entrypoint/explorer.js';
+import { Planner } from './entrypoint/plan.js';
+import { ResilienceInterceptor } from './entrypoint/resilience.interceptor.js';
+import { PolicyRegistry } from './registry.js';
+import { ResilienceContext } from './resilience.context.js';
+import { ResilienceEvents } from './resilience.events.js';
+import {
+  ConfigurableModuleClass,
+  type ResilienceModuleAsyncOptions,
+  type ResilienceModuleOptions,
+} from './resilience.options.js';
+import { ResilienceService } from './resilience.service.js';
+
+/**
+ * Applies the resilience decorators of an application's entrypoints, and offers policy objects to its services.
+ * Register it once, in the root module. Its settings are checked at bootstrap: what is wrong fails the boot, what does
+ * nothing is warned of.
+ */
+@Module({
+  providers: [
+    PolicyRegistry,
+    Planner,
+    Explorer,
+    ResilienceService,
+    ResilienceEvents,
+    ResilienceContext,
+    ResilienceInterceptor,
+    { provide: APP_INTERCEPTOR, useExisting: ResilienceInterceptor },
+  ],
+  exports: [ResilienceService, ResilienceEvents, ResilienceContext],
+})
+export class ResilienceModule extends ConfigurableModuleClass implements OnModuleInit {
+  constructor(private readonly explorer: Explorer) {
+    super();
+  }
+
+  static override forRoot(options: ResilienceModuleOptions = {}): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: ResilienceModuleAsyncOptions): DynamicModule {
+    return super.forRootAsync(options);
+  }
+
+  /** @internal */
+  onModuleInit(): void {
+    this.explorer.explore();
+  }
+}

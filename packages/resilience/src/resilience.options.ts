@@ -1,0 +1,78 @@
+import { ConfigurableModuleBuilder, type ConfigurableModuleAsyncOptions } from '@nestjs/common';
+import type {
+  BulkheadOptions,
+  CircuitBreakerOptions,
+  Duration,
+  FallbackHandler,
+  FallbackStageOptions,
+  OutboundRateLimitOptions,
+  RetryOptions,
+  TimeoutFunction,
+} from 'holdfast';
+
+/** The time that each attempt gets: a duration greater than 0, or a function of the attempt's number, from 1. */
+export type AttemptTimeout = Duration | TimeoutFunction;
+
+/** Retry settings of a preset, of `defaults` and of `create()`; the policy is named by its place. */
+export type RetryStageOptions = Omit<RetryOptions, 'name'>;
+
+/**
+ * A named set of stages, usually one per dependency. Its breaker, bulkhead and rate limit are shared by everybody who
+ * uses the preset, and are registered under its name unless they have one of their own. A string means the
+ * instance of that name, which is configured elsewhere.
+ */
+export interface ResiliencePreset {
+  /** `false` or 1 makes one attempt. At entrypoints it applies to safe operations only. */
+  readonly retry?: number | false | RetryStageOptions | undefined;
+  readonly timeout?: AttemptTimeout | undefined;
+  readonly circuitBreaker?: string | CircuitBreakerOptions | undefined;
+  readonly bulkhead?: string | BulkheadOptions | undefined;
+  readonly outboundRateLimit?: string | OutboundRateLimitOptions | undefined;
+  /** At an entrypoint the handler also receives the `ExecutionContext`, after the attempt. */
+  readonly fallback?: FallbackHandler | FallbackStageOptions | undefined;
+}
+
+/** Fills in the fields that a decorator or a preset leaves open. Never turns a stage on. */
+export interface ResilienceDefaults {
+  readonly retry?: number | RetryStageOptions | undefined;
+  readonly timeout?: AttemptTimeout | undefined;
+  readonly circuitBreaker?: Omit<CircuitBreakerOptions, 'name'> | undefined;
+  readonly bulkhead?: Omit<BulkheadOptions, 'name'> | undefined;
+}
+
+export interface ResilienceModuleOptions {
+  readonly defaults?: ResilienceDefaults | undefined;
+  readonly presets?: Readonly<Record<string, ResiliencePreset>> | undefined;
+  /** Turns resilience errors thrown by any handler into the transport's error. Default `true`. */
+  readonly mapErrors?: boolean | undefined;
+  /** Registers the module globally. Default `true`. */
+  readonly isGlobal?: boolean | undefined;
+  /**
+   * How long clients wait: the shorter of their own timeout and the load balancer's. Bootstrap warns about each
+   * entrypoint whose worst case is longer. Default: nothing is compared.
+   */
+  readonly clientTimeout?: Duration | undefined;
+  /** Refuses the name of a breaker or bulkhead that nobody configures. Default `false`: most of them get the defaults. */
+  readonly strictNames?: boolean | undefined;
+}
+
+export interface ResilienceOptionsFactory {
+  createResilienceOptions(): Promise<ResilienceModuleOptions> | ResilienceModuleOptions;
+}
+
+export type ResilienceModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  ResilienceModuleOptions,
+  'createResilienceOptions'
+> &
+  Pick<ResilienceModuleOptions, 'isGlobal'>;
+
+/** Nest's machinery for `forRoot()` and `forRootAsync()`, and the token of the options. */
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: RESILIENCE_MODULE_OPTIONS } =
+  new ConfigurableModuleBuilder<ResilienceModuleOptions>({ moduleName: 'Resilience' })
+    .setClassMethodName('forRoot')
+    .setFactoryMethodName('createResilienceOptions')
+    .setExtras<Pick<ResilienceModuleOptions, 'isGlobal'>>({ isGlobal: true }, (definition, { isGlobal }) => ({
+      ...definition,
+      global: isGlobal ?? true,
+    }))
+    .build();

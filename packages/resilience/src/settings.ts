@@ -1,0 +1,138 @@
+import {
+  OptionError,
+  parseDuration,
+  rejectUnknown,
+  requireBoolean,
+  requireName,
+  requireObject,
+  show,
+  withPath,
+} from 'holdfast/binding';
+import { resolveBulkheadOptions, resolveCircuitBreakerOptions, resolveRetryOptions } from 'holdfast/binding';
+import type { BulkheadOptions, CircuitBreakerOptions } from 'holdfast';
+import { overlayRetry } from './entrypoint/merge-stages.js';
+import type { DeclaredStages, RetrySettings } from './entrypoint/metadata.js';
+import type { ResilienceDefaults, ResilienceModuleOptions } from './resilience.options.js';
+import { readStages } from './stage-options.js';
+
+/** The module's options, checked: every preset and every default, used or not. Nothing is written to what was given. */
+export interface Settings {
+  readonly defaults: ResilienceDefaults;
+  readonly presets: ReadonlyMap<string, DeclaredStages>;
+  readonly mapErrors: boolean;
+  readonly isGlobal: boolean | undefined;
+  readonly strictNames: boolean;
+  readonly clientTimeoutMs: number | undefined;
+  /** Where `idempotent` was written although only a decorator can say it, such as `presets.carrier`. */
+  readonly strayIdempotent: readonly string[];
+}
+
+const KNOWN = ['defaults', 'presets', 'mapErrors', 'isGlobal', 'clientTimeout', 'strictNames'];
+const DEFAULTS_KNOWN = ['retry', 'timeout', 'circuitBreaker', 'bulkhead'];
+
+/** @throws TypeError naming the option, such as `presets.carrier.retry.attempts`. */
+export function readSettings(options: ResilienceModuleOptions): Settings {
+  requireObject(
+    options,
+    '',
+    'ResilienceModule takes { defaults, presets, … }; a factory has to return such an object.',
+  );
+  rejectUnknown(options, KNOWN);
+  const strayIdempotent: string[] = [];
+  const defaults = readDefaults(options.defaults ?? {}, strayIdempotent);
+  const { isGlobal, clientTimeout } = options;
+
+  return {
+    defaults,
+    presets: readPresets(options.presets ?? {}, defaults, strayIdempotent),
+    mapErrors: requireBoolean(options.mapErrors ?? true, 'mapErrors'),
+    isGlobal: isGlobal === undefined ? undefined : requireBoolean(isGlobal, 'isGlobal'),
+    strictNames: requireBoolean(options.strictNames ?? false, 'strictNames'),
+    clientTimeoutMs:
+      clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
+    strayIdempotent,
+  };
+}
+
+function readDefaults(defaults: ResilienceDefaults, stray: string[]): ResilienceDefaults {
+  return withPath('defaults', () => {
+    requireObject(defaults, '', "Use { timeout: '5s' }, for example.");
+    rejectUnknown(defaults, DEFAULTS_KNOWN);
+    const own = withoutIdempotent(defaults, () => stray.push('defaults'));
+    refuseFalse(own.retry);
+    refuseNamed('circuitBreaker', own.circuitBreaker);
+    refuseNamed('bulkhead', own.bulkhead);
+    readStages(own);
+
+    return own;
+  });
+}
+
+/** A default never decides whether there is a stage. */
+function refuseFalse(retry: unknown): void {
+  if (retry !== false) return;
+
+  throw new OptionError(
+    'retry',
+    'expected a number of attempts or an options object, got false. Leave it out instead.',
+  );
+}
+
+function refuseNamed(stage: 'circuitBreaker' | 'bulkhead', options: unknown): void {
+  const name: unknown = typeof options === 'object' && options !== null && 'name' in options ? options.name : options;
+  if (typeof name !== 'string') return;
+
+  throw new OptionError(
+    stage,
+    `given the name ${show(name)}, but a default has none. Name it in a preset or a decorator.`,
+  );
+}
+
+function readPresets(
+  presets: NonNullable<ResilienceModuleOptions['presets']>,
+  defaults: ResilienceDefaults,
+  stray: string[],
+): ReadonlyMap<string, DeclaredStages> {
+  requireObject(presets, 'presets', "Use { carrier: { timeout: '2s' } }, for example.");
+
+  return new Map(
+    Object.entries(presets).map(([name, preset]) => {
+      requireName(name, 'presets');
+      const path = `presets.${name}`;
+      const stages = withPath(path, () => {
+        const declared = readStages(withoutIdempotent(preset, () => stray.push(path)));
+        checkOverDefaults(declared, defaults);
+        return declared;
+      });
+      return [name, stages];
+    }),
+  );
+}
+
+/** Checks what only shows once the defaults are under it. */
+export function checkOverDefaults(stages: DeclaredStages, defaults: ResilienceDefaults): void {
+  const { retry, circuitBreaker, bulkhead } = stages;
+  if (retry !== undefined) withPath('retry', () => resolveRetryOptions(overlayRetry(defaults.retry, retry.value)));
+  if (circuitBreaker !== undefined && isDefinition(circuitBreaker.value)) {
+    const options: CircuitBreakerOptions = { ...defaults.circuitBreaker, ...circuitBreaker.value };
+    withPath('circuitBreaker', () => resolveCircuitBreakerOptions(options));
+  }
+  if (bulkhead !== undefined && isDefinition(bulkhead.value)) {
+    const options: BulkheadOptions = { ...defaults.bulkhead, ...bulkhead.value };
+    withPath('bulkhead', () => resolveBulkheadOptions(options));
+  }
+}
+
+function isDefinition<T extends { readonly name?: string | undefined }>(value: string | T): value is T {
+  return typeof value !== 'string' && (value.name === undefined || Object.keys(value).length > 1);
+}
+
+/** A preset cannot declare every handler that uses it safe to repeat. */
+function withoutIdempotent<T extends { readonly retry?: unknown }>(stages: T, onFound: () => void): T {
+  const retry: unknown = typeof stages === 'object' && stages !== null ? stages.retry : undefined;
+  if (typeof retry !== 'object' || retry === null || !('idempotent' in retry)) return stages;
+
+  onFound();
+  const { idempotent: _stripped, ...rest } = retry as RetrySettings;
+  return { ...stages, retry: rest };
+}

@@ -262,5 +262,5 @@ function ranLongEnough(reason: unknown, execution: Execution, permit: Permit): b
 }
 
 function percentage(part: number, whole: number): number {
-  return whole === 0 ? 0 : (part / whole) * 100;
+  return whole === 0 ? 0 : (part * 100) / whole;
 }

@@ -54,11 +54,11 @@ export class ProbePeriod {
   verdict(): 'open' | 'close' | undefined {
     const { halfOpenMaxCalls: all, failureRateThreshold, slowCallRateThreshold = Infinity } = this.#options;
     const missing = all - this.#finished;
-    if ((this.#failed / all) * 100 >= failureRateThreshold) return 'open';
-    if (this.#slow > 0 && (this.#slow / all) * 100 >= slowCallRateThreshold) return 'open';
+    if ((this.#failed * 100) / all >= failureRateThreshold) return 'open';
+    if (this.#slow > 0 && (this.#slow * 100) / all >= slowCallRateThreshold) return 'open';
 
-    const failuresAtMost = ((this.#failed + missing) / all) * 100;
-    const slowAtMost = ((this.#slow + missing) / all) * 100;
+    const failuresAtMost = ((this.#failed + missing) * 100) / all;
+    const slowAtMost = ((this.#slow + missing) * 100) / all;
     const certain = failuresAtMost < failureRateThreshold && slowAtMost < slowCallRateThreshold;
     return certain ? 'close' : undefined;
   }

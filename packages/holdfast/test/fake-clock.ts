@@ -1,0 +1,22 @@
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+
+/** When the fake clock starts: a multiple of every window and bucket that the tests use. */
+export const START = 1_800_000_000_000;
+
+/** Runs each test of the file on a fake clock, and fails a test that leaves a timer behind. */
+export function useFakeClock(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: START });
+  });
+
+  afterEach(() => {
+    const timers = vi.getTimerCount();
+    vi.useRealTimers();
+    expect(timers, 'timers that the test left behind').toBe(0);
+  });
+}
+
+/** Moves the clock, firing what is due on the way, and lets all that follows from it happen. */
+export async function pass(milliseconds: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+}

@@ -10,15 +10,43 @@ const sources = join(engine, 'src');
 
 /** Tests whose subject is Node say so by what they import. */
 const NEEDS_NODE = /from 'node:|\/host\.node\.js'/;
-const TEST_FILE = /\.(test|model)\.js$/;
+const RELATIVE_IMPORT = /from '(\.\.?\/[^']+)'/g;
 
-/** @returns {{ bare: string[], node: string[] }} Paths of the test files below the sources. */
+/**
+ * Where a relative import leads: to what was built of a source, or to a file that belongs to the tests.
+ * @param {string} path
+ * @param {string} importer
+ */
+function locate(path, importer) {
+  const target = resolve(dirname(importer), path);
+  const isSource = target.startsWith(`${sources}/`) && !/\.(test|model)\.js$/.test(target);
+
+  return isSource
+    ? { built: join(engine, 'dist', relative(sources, target)) }
+    : { ofTests: target.replace(/js$/, 'ts') };
+}
+
+/**
+ * @param {string} file
+ * @returns {boolean} Whether the file, or another of the tests' that it imports, needs Node.
+ */
+function needsNode(file) {
+  const text = readFileSync(file, 'utf8');
+  if (NEEDS_NODE.test(text)) return true;
+
+  const imported = [...text.matchAll(RELATIVE_IMPORT)].map(([, path = '']) => locate(path, file).ofTests);
+  return imported.some((path) => path !== undefined && needsNode(path));
+}
+
+/** @returns {{ bare: string[], node: string[] }} Paths of the engine's test files, within the engine. */
 export function testFiles() {
-  const all = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.test.ts'));
-  /** @param {string} path */
-  const needsNode = (path) => NEEDS_NODE.test(readFileSync(join(sources, path), 'utf8'));
+  const all = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => join('src', path))
+    .toSorted();
+  const node = all.filter((path) => needsNode(join(engine, path)));
 
-  return { bare: all.filter((path) => !needsNode(path)).toSorted(), node: all.filter(needsNode).toSorted() };
+  return { bare: all.filter((path) => !node.includes(path)), node };
 }
 
 /**
@@ -29,11 +57,10 @@ const builtEngine = {
   name: 'built-engine',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.?\// }, ({ path, importer }) => {
-      if (!importer.startsWith(sources)) return undefined;
+      if (!importer.startsWith(engine) || importer.startsWith(join(engine, 'dist'))) return undefined;
 
-      const target = resolve(dirname(importer), path);
-      if (TEST_FILE.test(path)) return { path: target.replace(/js$/, 'ts') };
-      return { path: join(engine, 'dist', relative(sources, target)) };
+      const { built, ofTests } = locate(path, importer);
+      return { path: built ?? ofTests };
     });
   },
 };
@@ -56,7 +83,7 @@ const clockWithoutNode = {
  * @returns {import('esbuild').Plugin}
  */
 function bundledTestFiles(paths) {
-  const entries = paths.map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(join(sources, path))})`);
+  const entries = paths.map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(join(engine, path))})`);
   return {
     name: 'bundled-test-files',
     setup({ onResolve, onLoad }) {
@@ -70,7 +97,7 @@ function bundledTestFiles(paths) {
 }
 
 /**
- * @param {string[]} paths The test files, below the sources.
+ * @param {string[]} paths The test files, within the engine.
  * @returns {Promise<string>} A script that leaves `bundle.runFile` behind.
  */
 export async function bundle(paths) {

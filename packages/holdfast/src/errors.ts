@@ -236,7 +236,7 @@ const NETWORK_CODES: ReadonlySet<unknown> = new Set([
 
 /** What browsers, Deno and workerd say with a bare `TypeError`, whose message is all there is to go by. */
 const NETWORK_MESSAGE =
-  /^(fetch failed|failed to fetch|load failed|networkerror when attempting to fetch resource|network connection lost|internal error; reference|error sending request|client error \(|unable to connect|the socket connection was closed|socket hang up|network error)/i;
+  /^(fetch failed|failed to fetch|load failed|networkerror when attempting to fetch resource|the internet connection appears to be offline|the network connection was lost|network connection lost|network request failed|internal error; reference|error sending request|client error \(|unable to connect|the socket connection was closed|socket hang up|network error)/i;
 
 const DEEPEST_CAUSE = 5;
 

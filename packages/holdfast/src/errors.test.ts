@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import {
+  BulkheadFullError,
+  CircuitOpenError,
+  isClientError,
+  isNetworkError,
+  OutboundRateLimitError,
+  RejectionError,
+  ResilienceError,
+  ResilienceTimeoutError,
+} from './errors.js';
+
+const timeout = new ResilienceTimeoutError(1_500, 'carrier');
+const open = new CircuitOpenError('carrier', 30_000);
+const full = new BulkheadFullError('exports', 'full');
+const queueTimeout = new BulkheadFullError('exports', 'queue-timeout');
+const limited = new OutboundRateLimitError('partner', 750);
+
+/** A line of a stack. */
+const FRAME = /\n\s+at /;
+
+describe('the errors of policies', () => {
+  it.each([
+    [timeout, 'ResilienceTimeoutError', 'TIMEOUT', 'Timed out after 1500ms'],
+    [open, 'CircuitOpenError', 'CIRCUIT_OPEN', 'Circuit breaker "carrier" is open'],
+    [full, 'BulkheadFullError', 'BULKHEAD_FULL', 'Bulkhead "exports" is full'],
+    [queueTimeout, 'BulkheadFullError', 'BULKHEAD_FULL', 'Timed out waiting for a slot in bulkhead "exports"'],
+    [limited, 'OutboundRateLimitError', 'RATE_LIMITED', 'Outbound rate limit "partner" exceeded'],
+  ])('%s: name, code and message', (error, name, code, message) => {
+    expect(error).toBeInstanceOf(Error);
+    expect(error.name).toBe(name);
+    expect(error.code).toBe(code);
+    expect(error.message).toBe(message);
+    expect(String(error)).toBe(`${name}: ${message}`);
+  });
+
+  it('carry the name of the policy and the number that the caller needs', () => {
+    expect([timeout, open, full, limited].map(({ policy }) => policy)).toEqual([
+      'carrier',
+      'carrier',
+      'exports',
+      'partner',
+    ]);
+    expect(timeout.timeoutMs).toBe(1_500);
+    expect(open.retryAfterMs).toBe(30_000);
+    expect(limited.retryAfterMs).toBe(750);
+    expect([full.reason, queueTimeout.reason]).toEqual(['full', 'queue-timeout']);
+    expect(full.retryAfterMs).toBeUndefined();
+  });
+
+  it('have one base, and refusals another one below it, to which a timeout does not belong', () => {
+    for (const error of [timeout, open, full, queueTimeout, limited]) expect(error).toBeInstanceOf(ResilienceError);
+    for (const error of [open, full, queueTimeout, limited]) expect(error).toBeInstanceOf(RejectionError);
+    expect(timeout).not.toBeInstanceOf(RejectionError);
+  });
+
+  it('are told apart by their classes', () => {
+    const classes = [ResilienceTimeoutError, CircuitOpenError, BulkheadFullError, OutboundRateLimitError];
+    const kinds = [timeout, open, full, limited].map((error) => classes.filter((kind) => error instanceof kind));
+
+    expect(kinds).toEqual(classes.map((kind) => [kind]));
+  });
+
+  it('keep their names when a bundler renames their classes', () => {
+    expect(Object.hasOwn(ResilienceTimeoutError.prototype, 'name')).toBe(true);
+    expect(Object.keys(timeout)).not.toContain('name');
+  });
+
+  it('capture a stack where the work ran, and none where it was refused', () => {
+    expect(timeout.stack).toMatch(FRAME);
+    for (const error of [open, full, limited]) expect(error.stack ?? '').not.toMatch(FRAME);
+  });
+
+  it('leave the depth of other stacks as it was', () => {
+    const { stackTraceLimit } = Error as { stackTraceLimit?: number };
+    new CircuitOpenError('carrier', 0);
+
+    expect((Error as { stackTraceLimit?: number }).stackTraceLimit).toBe(stackTraceLimit);
+    expect(new Error('with a stack').stack).toMatch(FRAME);
+  });
+});
+
+describe('recognising errors', () => {
+  it.each([undefined, null, 'TIMEOUT', 5, {}, new Error('Timed out after 5ms'), { code: 'TIMEOUT' }])(
+    '%s is none of them',
+    (value) => {
+      expect(value instanceof ResilienceError).toBe(false);
+      expect(value instanceof RejectionError).toBe(false);
+      expect(value instanceof ResilienceTimeoutError).toBe(false);
+    },
+  );
+
+  it('holds for classes that a user derives, without widening them', () => {
+    class QuoteTimeout extends ResilienceTimeoutError {}
+    class StockTimeout extends ResilienceTimeoutError {}
+    const error = new QuoteTimeout(5, 'quotes');
+
+    expect(error).toBeInstanceOf(QuoteTimeout);
+    expect(error).toBeInstanceOf(ResilienceTimeoutError);
+    expect(error).toBeInstanceOf(ResilienceError);
+    expect(error).not.toBeInstanceOf(StockTimeout);
+    expect(timeout).not.toBeInstanceOf(QuoteTimeout);
+  });
+});
+
+const http = (status: number): object => ({ getStatus: () => status, getResponse: () => ({}) });
+const rpc = (payload: unknown): object => ({ getError: () => payload });
+
+describe('a client error', () => {
+  it.each([302, 400, 404, 408, 422, 429, 499])('is an HTTP exception of %d', (status) => {
+    expect(isClientError(http(status))).toBe(true);
+  });
+
+  it.each([500, 502, 503, 504, 599])('is not an HTTP exception of %d', (status) => {
+    expect(isClientError(http(status))).toBe(false);
+  });
+
+  it('is read from an HTTP exception, whatever fields it has beside', () => {
+    expect(isClientError({ ...http(503), status: 404 })).toBe(false);
+    expect(isClientError({ ...http(404), status: 503 })).toBe(true);
+  });
+
+  it.each([400, 401, 404, 409, 422, 499])('is any error with the status %d, under both names', (status) => {
+    expect(isClientError(Object.assign(new Error('pushed back'), { status }))).toBe(true);
+    expect(isClientError({ statusCode: status })).toBe(true);
+  });
+
+  it.each([100, 200, 302, 399, 408, 429, 500, 503, NaN, Infinity])('is no error with the status %d', (status) => {
+    expect(isClientError({ status })).toBe(false);
+    expect(isClientError({ statusCode: status })).toBe(false);
+  });
+
+  it('is told by `status` when that is a number, else by `statusCode`', () => {
+    expect(isClientError({ status: 500, statusCode: 400 })).toBe(false);
+    expect(isClientError({ status: 400, statusCode: 500 })).toBe(true);
+    expect(isClientError({ status: 'failed', statusCode: 404 })).toBe(true);
+    expect(isClientError({ status: undefined, statusCode: 404 })).toBe(true);
+  });
+
+  it('is not told by texts', () => {
+    expect(isClientError({ status: '404' })).toBe(false);
+    expect(isClientError({ statusCode: '404' })).toBe(false);
+    expect(isClientError({ message: 'Not Found', code: 404 })).toBe(false);
+  });
+
+  it.each([undefined, null, 404, 'Not Found', true, Symbol('404'), new Error('plain')])('is not %s', (value) => {
+    expect(isClientError(value)).toBe(false);
+  });
+
+  it('is not one of our own errors', () => {
+    for (const error of [timeout, open, full, limited]) expect(isClientError(error)).toBe(false);
+  });
+
+  it('needs both functions to be an HTTP exception', () => {
+    expect(isClientError({ getStatus: () => 404, status: 503 })).toBe(false);
+    expect(isClientError({ getStatus: 404, getResponse: {}, status: 404 })).toBe(true);
+  });
+});
+
+describe('a message or WebSocket exception', () => {
+  it.each([
+    { status: 404 },
+    { statusCode: 422 },
+    { status: 'error', statusCode: 400 },
+    { code: 3 },
+    { code: 5 },
+    { code: 6 },
+    { code: 7 },
+    { code: 9 },
+    { code: 11 },
+    { code: 16 },
+  ])('is a client error when its payload says so: %j', (payload) => {
+    expect(isClientError(rpc(payload))).toBe(true);
+  });
+
+  it.each([
+    { status: 503 },
+    { statusCode: 408 },
+    { status: 429 },
+    { status: 'error', message: 'Internal server error' },
+    { code: 4 },
+    { code: 8 },
+    { code: 13 },
+    { code: 14 },
+    { code: '5' },
+    { code: 404 },
+    'Not Found',
+    undefined,
+    null,
+  ])('is a failure otherwise: %j', (payload) => {
+    expect(isClientError(rpc(payload))).toBe(false);
+  });
+
+  it('is read by its payload only', () => {
+    expect(isClientError({ ...rpc('no'), status: 404 })).toBe(false);
+  });
+});
+
+const coded = (code: string, more: object = {}): Error => Object.assign(new Error(`of ${code}`), { code, ...more });
+const bare = (message: string): TypeError => new TypeError(message);
+const allRefused = Object.assign(new AggregateError([coded('ECONNREFUSED')]), { code: 'ECONNREFUSED' });
+
+describe('a network error', () => {
+  it.each([
+    ['fetch of Node, connection refused', new TypeError('fetch failed', { cause: coded('ECONNREFUSED') })],
+    ['fetch of Node, no cause', bare('fetch failed')],
+    ['fetch of Node, body cut', new TypeError('terminated', { cause: coded('UND_ERR_SOCKET') })],
+    ['fetch of Node, all addresses refused', new TypeError('fetch failed', { cause: allRefused })],
+    ['undici, connect timeout', coded('UND_ERR_CONNECT_TIMEOUT', { name: 'ConnectTimeoutError' })],
+    ['undici, headers timeout', coded('UND_ERR_HEADERS_TIMEOUT', { name: 'HeadersTimeoutError' })],
+    ['undici, other side closed', coded('UND_ERR_SOCKET', { name: 'SocketError' })],
+    ['node:http, reset', coded('ECONNRESET')],
+    ['node:http, name not found', coded('ENOTFOUND')],
+    ['node:http, name service busy', coded('EAI_AGAIN')],
+    ['axios on Node', coded('ECONNREFUSED', { name: 'AxiosError', request: {}, response: undefined })],
+    ['axios in a browser', coded('ERR_NETWORK', { name: 'AxiosError', message: 'Network Error' })],
+    ['axios, timeout', coded('ECONNABORTED', { name: 'AxiosError' })],
+    ['got', coded('ECONNRESET', { name: 'RequestError' })],
+    ['got, timeout', coded('ETIMEDOUT', { name: 'TimeoutError' })],
+    [
+      'Bun, refused',
+      coded('ConnectionRefused', { message: 'Unable to connect. Is the computer able to access the url?' }),
+    ],
+    ['Bun, closed', coded('ConnectionClosed')],
+    ['Deno', bare('error sending request for url (http://localhost:1/): client error (Connect): tcp connect error')],
+    ['Chrome', bare('Failed to fetch')],
+    ['Chrome, body cut', bare('network error')],
+    ['Firefox', bare('NetworkError when attempting to fetch resource.')],
+    ['Safari', bare('Load failed')],
+    ['Safari, with the host', bare('Load failed (api.example.com)')],
+    ['Safari, offline', bare('The Internet connection appears to be offline.')],
+    ['Safari, cut', bare('The network connection was lost.')],
+    ['React Native and cross-fetch', bare('Network request failed')],
+    ['workerd', new Error('Network connection lost.')],
+  ])('is that of %s', (_client, error) => {
+    expect(isNetworkError(error)).toBe(true);
+  });
+
+  it('is found below the error that wraps it', () => {
+    const wrapped = new Error('could not load the quotes', { cause: bare('fetch failed') });
+
+    expect(isNetworkError(wrapped)).toBe(true);
+    expect(isNetworkError(new Error('again', { cause: wrapped }))).toBe(true);
+  });
+
+  it('is not looked for without end', () => {
+    const circular = new Error('of itself');
+    circular.cause = circular;
+
+    expect(isNetworkError(circular)).toBe(false);
+  });
+
+  it.each([
+    ['a mistake in the program', new TypeError("Cannot read properties of undefined (reading 'fetch')")],
+    ['an invalid URL', Object.assign(new TypeError('Failed to parse URL from x'), { code: 'ERR_INVALID_URL' })],
+    ['an answer with a status', coded('ERR_BAD_RESPONSE', { name: 'AxiosError', response: { status: 500 } })],
+    ['an answer, whatever its code', coded('ECONNABORTED', { response: { status: 200 } })],
+    ['an abort by the caller', new DOMException('This operation was aborted', 'AbortError')],
+    ['a cancelled axios call', coded('ERR_CANCELED', { name: 'CanceledError' })],
+    ['an error of another kind that quotes one', Object.assign(new Error('fetch failed'), { name: 'ValidationError' })],
+    ['a sentence that only contains one', new Error('The fetch failed because of the schema')],
+    ['our own timeout', timeout],
+    ['our own refusal', open],
+    ['a plain error', new Error('boom')],
+    ['a status', { status: 503 }],
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'ECONNREFUSED'],
+  ])('is not %s', (_what, error) => {
+    expect(isNetworkError(error)).toBe(false);
+  });
+});

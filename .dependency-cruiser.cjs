@@ -19,8 +19,7 @@ module.exports = {
       name: 'unresolved',
       severity: 'error',
       from: {},
-      // The one module that a bundler makes has a declaration of its own.
-      to: { couldNotResolve: true, pathNot: '^bundled-test-files$' },
+      to: { couldNotResolve: true },
     },
     {
       name: 'engine-imports-nothing',

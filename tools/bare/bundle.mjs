@@ -1,7 +1,7 @@
 // Bundles the built engine with its tests for a runtime of which only the web platform is known.
 import { build } from 'esbuild';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -79,32 +79,33 @@ const clockWithoutNode = {
 };
 
 /**
- * @param {string[]} paths
- * @returns {import('esbuild').Plugin}
+ * The entry of a bundle: runs its one test file.
+ * @type {import('esbuild').Plugin}
  */
-function bundledTestFiles(paths) {
-  const entries = paths.map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(join(engine, path))})`);
-  return {
-    name: 'bundled-test-files',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^bundled-test-files$/ }, ({ path }) => ({ path, namespace: 'made' }));
-      onLoad({ filter: /.*/, namespace: 'made' }, () => ({
-        contents: `export const files = { ${entries.join(',\n')} };`,
-        resolveDir: sources,
-      }));
-    },
-  };
-}
+const entry = {
+  name: 'entry',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^entry:/ }, ({ path }) => ({ path: path.replace('entry:', ''), namespace: 'entry' }));
+    onLoad({ filter: /.*/, namespace: 'entry' }, ({ path }) => ({
+      contents: `
+        import { runFile } from ${JSON.stringify(join(here, 'suite.ts'))};
+        export const outcomes = () => runFile(${JSON.stringify(path)}, () => import(${JSON.stringify(join(engine, path))}));
+      `,
+      resolveDir: here,
+    }));
+  },
+};
 
 /**
  * @param {string[]} paths The test files, within the engine.
- * @returns {Promise<string>} A script that leaves `bundle.runFile` behind.
+ * @returns {Promise<Map<string, string>>} For each of them a script that leaves `bundle.outcomes()` behind.
  */
 export async function bundle(paths) {
   const { outputFiles } = await build({
-    entryPoints: [join(here, 'suite.ts')],
+    entryPoints: paths.map((path, index) => ({ in: `entry:${path}`, out: String(index) })),
     bundle: true,
     write: false,
+    outdir: here,
     format: 'iife',
     globalName: 'bundle',
     platform: 'neutral',
@@ -114,10 +115,10 @@ export async function bundle(paths) {
     // The fake clock's name for it; the engine, which knows no Node, has no such name to hide.
     define: { global: 'globalThis' },
     alias: { vitest: join(here, 'vitest.ts') },
-    plugins: [builtEngine, bundledTestFiles(paths), clockWithoutNode],
-    sourcemap: 'inline',
+    plugins: [builtEngine, entry, clockWithoutNode],
     tsconfigRaw: {},
     logLevel: 'silent',
   });
-  return /** @type {string} */ (outputFiles[0]?.text);
+
+  return new Map(outputFiles.map(({ path, text }) => [paths[Number.parseInt(basename(path), 10)] ?? '', text]));
 }

@@ -1,7 +1,7 @@
 // Runs the engine's suite where there is no `process`, `Buffer` or `require`, and where timers return numbers: each
 // file in a context of its own. Prints the outcomes as JSON; started as a process of its own.
 import { writeFileSync } from 'node:fs';
-import { createContext, runInContext, Script } from 'node:vm';
+import { createContext, runInContext } from 'node:vm';
 import { bundle, testFiles } from './bundle.mjs';
 
 /** Timers as browsers have them. */
@@ -42,23 +42,21 @@ function quietConsole() {
 }
 
 /**
- * @param {Script} script
  * @param {string} path
+ * @param {string} script
  */
-async function runFile(script, path) {
+async function outcomesOf(path, script) {
   const context = bareContext();
   // A context has its own `Error`, of which the platform's exceptions are to be instances, as anywhere else.
   Object.setPrototypeOf(DOMException.prototype, runInContext('Error.prototype', context));
-  script.runInContext(context);
-  context.path = path;
-  return runInContext('bundle.runFile(path)', context);
+  runInContext(script, context, { filename: path });
+  return runInContext('bundle.outcomes()', context);
 }
 
 const { bare, node } = testFiles();
-const script = new Script(await bundle(bare), { filename: 'engine-suite.js' });
 /** @type {Record<string, unknown>} */
 const outcomes = {};
-for (const path of bare) outcomes[path] = await runFile(script, path);
+for (const [path, script] of await bundle(bare)) outcomes[path] = await outcomesOf(path, script);
 
 const platform = runInContext(
   `({ process: typeof process, Buffer: typeof Buffer, require: typeof require, timer: typeof setTimeout(() => {}, 0) })`,

@@ -119,7 +119,10 @@ export class CircuitBreakerPolicy extends StagePolicy {
     }
 
     const time = now();
+    const { step } = execution;
     this.catchUp(time, execution.source);
+    // A listener has given this call up.
+    if (execution.step !== step) return undefined;
     if (this.era.state === 'open') return this.turnAway(execution, at, Math.ceil(this.era.until - time));
 
     const permit = new Permit(this.era, time, execution.waitedMs());
@@ -187,7 +190,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
     const total = window.total(time);
     if (total + slowInFlight < options.minimumCalls) return;
 
-    const fails = total >= options.minimumCalls && percentage(window.failures(time), total) >= options.failureRateThreshold;
+    const fails =
+      total >= options.minimumCalls && percentage(window.failures(time), total) >= options.failureRateThreshold;
     const slow = window.slow(time) + slowInFlight;
     const lags = slow > 0 && percentage(slow, total + slowInFlight) >= (options.slowCallRateThreshold ?? Infinity);
     if (fails || lags) this.open(now(), source);
@@ -196,10 +200,13 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private settleProbe(execution: Execution, permit: Permit, failed: boolean | undefined): void {
     if (this.era.state !== 'half-open') return;
 
+    const { probes } = this.era;
     const { slowCallDuration } = this.options;
-    const slow = slowCallDuration !== undefined && now() - permit.enteredAt >= slowCallDuration;
-    this.era.probes.settle(permit, failed === undefined ? undefined : { failed, slow });
-    this.decide(this.era.probes, now(), execution.source);
+    const time = now();
+    const slow = slowCallDuration !== undefined && time - permit.enteredAt >= slowCallDuration;
+    probes.revokeOverdue(time);
+    probes.settle(permit, failed === undefined ? undefined : { failed, slow });
+    this.decide(probes, time, execution.source);
   }
 
   private decide(probes: ProbePeriod, time: number, source: string | undefined): void {

@@ -45,7 +45,14 @@ describe('The walkthrough, over sockets', () => {
 
   it('goes as documented, by its own findings', () => {
     const missed = [...reports.values()].flatMap(({ title, findings, answers, log }) =>
-      findings.filter(({ met }) => !met).map(({ expectation }) => ({ title, expectation, answers, log })),
+      findings
+        .filter(({ met }) => !met)
+        .map(({ expectation }) => ({
+          title,
+          expectation,
+          log,
+          answers: answers.map(({ status, elapsedMs }) => `${status} after ${elapsedMs} ms`),
+        })),
     );
 
     expect(missed).toEqual([]);
@@ -111,7 +118,7 @@ describe('The walkthrough, over sockets', () => {
     ]);
     expect(refused[0]?.retryAfter).toBeNull();
     expect(answers.find(({ status }) => status === 200)?.contentType).toMatch(/^text\/csv/);
-    expect(log).toEqual(['WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)']);
+    expect(log).toContain('WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)');
   });
 
   it('lets six of eight look-ups reach the partner', () => {

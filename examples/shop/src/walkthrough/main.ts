@@ -2,7 +2,7 @@ import { ShopClient, type Answer } from './shop-client.js';
 import { ShopProcesses } from './shop-processes.js';
 import { walkthrough, type StepReport } from './walkthrough.js';
 
-const LONGEST_BODY = 110;
+const LONGEST_BODY = 130;
 
 /** One step for the terminal: when, what, its answers, and each documented outcome with whether it came. */
 function print(report: StepReport, number: number, sinceStartMs: number): void {

@@ -19,11 +19,15 @@ export class ShopLog {
     return find() ?? '';
   }
 
-  /** Lines take another way than answers, and may come a little after them: waits for so many, but not for long. */
-  async since(start: number, { count, patienceMs }: { count: number; patienceMs: number }): Promise<string[]> {
+  /** What came after the first `start` lines. Lines take another way than answers, so the awaited ones get some time. */
+  async since(
+    start: number,
+    { awaited, patienceMs }: { awaited: readonly string[]; patienceMs: number },
+  ): Promise<string[]> {
+    const seen = (): string[] => this.lines.slice(start);
     const patience = new Promise<void>((resolve) => setTimeout(resolve, patienceMs));
-    await Promise.race([this.until(() => this.lines.length >= start + count), patience]);
-    return this.lines.slice(start);
+    await Promise.race([this.until(() => awaited.every((line) => seen().includes(line))), patience]);
+    return seen();
   }
 
   private until(condition: () => boolean): Promise<void> {

@@ -31,6 +31,7 @@ export default defineConfig({
       project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
       project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
       project('bench', 'bench', ['src/**/*.test.ts']),
+      project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),
     ],
   },

@@ -51,19 +51,19 @@ module.exports = {
       name: 'packages-know-no-examples',
       severity: 'error',
       from: { path: '^packages/' },
-      to: { path: '^(examples|bench)/' },
+      to: { path: '^(examples|bench|docs|tools)/' },
     },
     {
       name: 'no-inner-files-of-other-packages',
       comment: 'Another package is what its exports say.',
       severity: 'error',
-      from: { path: '^((packages|examples)/[^/]+|bench|tools)/' },
+      from: { path: '^((packages|examples)/[^/]+|bench|docs|tools)/' },
       to: { path: '^((packages|examples)/[^/]+|bench)/', pathNot: ['^$1/', ENTRIES] },
     },
     {
       name: 'other-packages-by-name',
       severity: 'error',
-      from: { path: '^((packages|examples)/[^/]+|bench|tools)/' },
+      from: { path: '^((packages|examples)/[^/]+|bench|docs|tools)/' },
       to: { path: '^((packages|examples)/[^/]+|bench)/', pathNot: '^$1/', dependencyTypes: ['local'] },
     },
     {

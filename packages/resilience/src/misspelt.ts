@@ -9,25 +9,22 @@ const MOST_EDITS = 2;
 export function isMisspelt(name: string, meant: string): boolean {
   if ((name.match(/\p{L}/gu)?.length ?? 0) < FEWEST_LETTERS) return false;
 
-  return editsBetween(name, meant) <= MOST_EDITS;
+  return editsBetween([...name], [...meant]) <= MOST_EDITS;
 }
 
 /** Levenshtein's distance in which a digit is never inserted, left out or replaced. */
-function editsBetween(from: string, to: string): number {
+function editsBetween(from: readonly string[], to: readonly string[]): number {
   let above = [0];
-  for (let column = 1; column <= to.length; column++)
-    above.push((above[column - 1] as number) + costOf(to[column - 1]));
-  for (let line = 1; line <= from.length; line++) {
-    const left = from[line - 1];
+  for (const right of to) above.push((above.at(-1) as number) + costOf(right));
+  for (const left of from) {
     const row = [(above[0] as number) + costOf(left)];
-    for (let column = 1; column <= to.length; column++) {
-      const right = to[column - 1];
+    for (const [column, right] of to.entries()) {
       const replaced = left === right ? 0 : Math.max(costOf(left), costOf(right));
       row.push(
         Math.min(
-          (above[column] as number) + costOf(left),
-          (row[column - 1] as number) + costOf(right),
-          (above[column - 1] as number) + replaced,
+          (above[column + 1] as number) + costOf(left),
+          (row[column] as number) + costOf(right),
+          (above[column] as number) + replaced,
         ),
       );
     }
@@ -37,6 +34,6 @@ function editsBetween(from: string, to: string): number {
   return above[to.length] as number;
 }
 
-function costOf(character: string | undefined): number {
-  return character !== undefined && /\p{Nd}/u.test(character) ? Infinity : 1;
+function costOf(character: string): number {
+  return /\p{Nd}/u.test(character) ? Infinity : 1;
 }

@@ -38,6 +38,7 @@ export class PolicyRegistry {
   readonly outboundRateLimits: NamedPolicies<OutboundRateLimitOptions, OutboundRateLimitPolicy>;
   readonly #kinds: Kinds;
   readonly #events: ResilienceEvents;
+  /** `undefined` once bootstrap has checked the application. */
   #boundless: string[] | undefined = [];
 
   constructor(@Inject(RESILIENCE_MODULE_OPTIONS) options: ResilienceModuleOptions, events: ResilienceEvents) {
@@ -73,14 +74,10 @@ export class PolicyRegistry {
   }
 
   /** Makes the names in these stages known, and how they are configured. */
-  declare(stages: MergedStages, where: StagePlace): void {
-    const { circuitBreaker, bulkhead, outboundRateLimit } = stages;
-    if (circuitBreaker !== undefined)
-      this.circuitBreakers.declare({ ...circuitBreaker, ...ownerOf(circuitBreaker, where) });
-    if (bulkhead !== undefined) this.bulkheads.declare({ ...bulkhead, ...ownerOf(bulkhead, where) });
-    if (outboundRateLimit !== undefined) {
-      this.outboundRateLimits.declare({ ...outboundRateLimit, ...ownerOf(outboundRateLimit, where) });
-    }
+  declare({ circuitBreaker, bulkhead, outboundRateLimit }: MergedStages, where: StagePlace): void {
+    declareIn(this.circuitBreakers, circuitBreaker, where);
+    declareIn(this.bulkheads, bulkhead, where);
+    declareIn(this.outboundRateLimits, outboundRateLimit, where);
   }
 
   /**
@@ -146,7 +143,8 @@ export class PolicyRegistry {
   }
 
   #checkNames({ circuitBreaker, bulkhead }: Pick<MergedStages, 'circuitBreaker' | 'bulkhead'>): void {
-    if (!this.settings.strictNames) return;
+    // Before that a decorator may still configure it; bootstrap looks at all names.
+    if (!this.settings.strictNames || this.#boundless !== undefined) return;
     if (circuitBreaker !== undefined) this.circuitBreakers.checkName(circuitBreaker.name, true);
     if (bulkhead !== undefined) this.bulkheads.checkName(bulkhead.name, true);
   }
@@ -205,6 +203,12 @@ function ifNamed<Options>(stage: NamedStage<Options> | undefined): NamedStage<Op
   return stage?.namedBy === 'name' ? stage : undefined;
 }
 
-function ownerOf(stage: NamedStage<unknown>, { place, owner }: StagePlace): StagePlace {
-  return { place, owner: stage.namedBy === 'handler' ? owner : undefined };
+function declareIn<Options, Policy extends ResiliencePolicy>(
+  policies: NamedPolicies<Options, Policy>,
+  stage: NamedStage<Options> | undefined,
+  { place, owner }: StagePlace,
+): void {
+  if (stage === undefined) return;
+
+  policies.declare({ ...stage, place, owner: stage.namedBy === 'handler' ? owner : undefined });
 }

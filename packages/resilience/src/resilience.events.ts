@@ -52,8 +52,7 @@ class IsolatedObservable<T> extends Observable<T> {
     error?: ((error: unknown) => void) | null,
     complete?: (() => void) | null,
   ): Subscription {
-    // RxJS's own operators and adapters subscribe with these, and handle what is thrown.
-    if (observerOrNext instanceof Subscriber) return super.subscribe(observerOrNext as Subscriber<T>);
+    if (isSubscriber<T>(observerOrNext)) return super.subscribe(observerOrNext);
     if (typeof observerOrNext !== 'object' || observerOrNext === null) {
       const given = { next: observerOrNext, error, complete };
       return super.subscribe(isolate<T>(Object.fromEntries(Object.entries(given).filter(([, part]) => part))));
@@ -61,6 +60,17 @@ class IsolatedObservable<T> extends Observable<T> {
 
     return super.subscribe(isolate(observerOrNext));
   }
+}
+
+/** What RxJS's own operators and adapters subscribe with, of this copy or another: they handle what is thrown. */
+function isSubscriber<T>(observer: unknown): observer is Subscriber<T> {
+  if (observer instanceof Subscriber) return true;
+  if (typeof observer !== 'object' || observer === null) return false;
+
+  const parts = observer as Readonly<Record<string, unknown>>;
+  return ['next', 'error', 'complete', 'add', 'remove', 'unsubscribe'].every(
+    (part) => typeof parts[part] === 'function',
+  );
 }
 
 function isolate<T>(observer: Partial<Observer<T>>): Partial<Observer<T>> {

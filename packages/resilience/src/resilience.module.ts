@@ -1,5 +1,6 @@
 import { Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
+import { OptionError, rejectUnknown, requireObject } from 'holdfast/binding';
 import { Explorer } from './entrypoint/explorer.js';
 import { Planner } from './entrypoint/plan.js';
 import { ResilienceInterceptor } from './entrypoint/resilience.interceptor.js';
@@ -12,6 +13,18 @@ import {
   type ResilienceModuleOptions,
 } from './resilience.options.js';
 import { ResilienceService } from './resilience.service.js';
+
+const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
+const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
+const ASYNC_KNOWN = [
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+  'isGlobal',
+];
 
 /**
  * Applies the resilience decorators of an application's entrypoints, and offers policy objects to its services.
@@ -37,10 +50,22 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
   }
 
   static override forRoot(options: ResilienceModuleOptions = {}): DynamicModule {
+    requireObject(options, '', OPTIONS_HINT);
+
     return super.forRoot(options);
   }
 
   static override forRootAsync(options: ResilienceModuleAsyncOptions): DynamicModule {
+    requireObject(options, '', ASYNC_HINT);
+    rejectUnknown(options, ASYNC_KNOWN);
+    const { useFactory, useClass, useExisting } = options;
+    if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
+      throw new OptionError(
+        '',
+        `ResilienceModule.forRootAsync() was given nothing that makes the options. ${ASYNC_HINT}`,
+      );
+    }
+
     return super.forRootAsync(options);
   }
 

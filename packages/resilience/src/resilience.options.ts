@@ -9,6 +9,7 @@ import type {
   RetryOptions,
   TimeoutFunction,
 } from 'holdfast';
+import { requireBoolean } from 'holdfast/binding';
 
 /** The time that each attempt gets: a duration greater than 0, or a function of the attempt's number, from 1. */
 export type AttemptTimeout = Duration | TimeoutFunction;
@@ -73,6 +74,6 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: RESILIENCE_MODULE_
     .setFactoryMethodName('createResilienceOptions')
     .setExtras<Pick<ResilienceModuleOptions, 'isGlobal'>>({ isGlobal: true }, (definition, { isGlobal }) => ({
       ...definition,
-      global: isGlobal ?? true,
+      global: requireBoolean(isGlobal ?? true, 'isGlobal'),
     }))
     .build();

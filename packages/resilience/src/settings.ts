@@ -5,10 +5,12 @@ import {
   requireBoolean,
   requireName,
   requireObject,
+  resolveBulkheadOptions,
+  resolveCircuitBreakerOptions,
+  resolveRetryOptions,
   show,
   withPath,
 } from 'holdfast/binding';
-import { resolveBulkheadOptions, resolveCircuitBreakerOptions, resolveRetryOptions } from 'holdfast/binding';
 import type { BulkheadOptions, CircuitBreakerOptions } from 'holdfast';
 import { overlayRetry } from './entrypoint/merge-stages.js';
 import type { DeclaredStages, RetrySettings } from './entrypoint/metadata.js';

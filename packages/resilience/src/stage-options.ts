@@ -106,13 +106,10 @@ const DECORATED_CHECKS: Partial<Record<Stage, (value: unknown) => void>> = {
     const settings = value as FallbackSettings;
     rejectUnknown(settings, ['handler', 'handleIf']);
     checkHandleIf(settings);
-    if (typeof settings.handler === 'function' || (typeof settings.handler === 'string' && settings.handler !== ''))
-      return;
+    const { handler } = settings;
+    if (typeof handler === 'function' || (typeof handler === 'string' && handler !== '')) return;
 
-    throw new OptionError(
-      '',
-      `expected the name of a method of the class, or a function, got ${show(settings.handler)}.`,
-    );
+    throw new OptionError('', `expected the name of a method of the class, or a function, got ${show(handler)}.`);
   },
 };
 

@@ -85,7 +85,7 @@ export class Explorer {
     for (const { controllers, providers, injectables } of this.modules.values()) {
       for (const wrapper of [...controllers.values(), ...providers.values(), ...injectables.values()]) {
         const cls = classOf(wrapper);
-        if (cls !== undefined && !found.has(cls)) found.set(cls, { cls, wrapper });
+        if (cls !== undefined && (wrapper.token === cls || !found.has(cls))) found.set(cls, { cls, wrapper });
       }
     }
 

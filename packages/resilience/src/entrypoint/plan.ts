@@ -37,15 +37,12 @@ export interface Draft {
   readonly lostFallback: boolean;
 }
 
-interface Planned {
-  readonly draft: Draft;
-  readonly plan: Plan;
-}
-
 /** Turns the settings of handlers into plans. At bootstrap for all that there are, and later for those loaded lazily. */
 @Injectable()
 export class Planner {
-  readonly #plans = new Map<Function, Map<Function, Planned | null>>();
+  // Weak, since frameworks may wrap a method anew for each call.
+  readonly #plans = new Map<Function, WeakMap<Function, Plan | null>>();
+  readonly #drafts: Draft[] = [];
   readonly #instances = new Map<Function, () => unknown>();
 
   constructor(
@@ -60,7 +57,7 @@ export class Planner {
    */
   planFor(cls: Function, method: Function): Plan | null {
     const known = this.#plans.get(cls)?.get(method);
-    if (known !== undefined) return known && known.plan;
+    if (known !== undefined) return known;
 
     const handler = describeHandler(cls, methodNameOf(cls, method) ?? method.name, method);
     const draft = this.draft(handler);
@@ -88,11 +85,12 @@ export class Planner {
 
   /** Makes the policies, and remembers the plan. */
   complete(handler: Handler, draft: Draft | null): Plan | null {
-    const planned = draft && { draft, plan: this.#build(draft) };
-    const ofClass = this.#plans.get(handler.cls) ?? new Map<Function, Planned | null>();
-    this.#plans.set(handler.cls, ofClass.set(handler.method, planned));
+    const plan = draft && this.#build(draft);
+    if (draft !== null) this.#drafts.push(draft);
+    const ofClass = this.#plans.get(handler.cls) ?? new WeakMap<Function, Plan | null>();
+    this.#plans.set(handler.cls, ofClass.set(handler.method, plan));
 
-    return planned && planned.plan;
+    return plan;
   }
 
   /** Tells where the instance of a class can be found that was provided under another token. */
@@ -102,9 +100,7 @@ export class Planner {
 
   /** The worst case of every handler that has a plan. */
   budgets(): TimeBudget[] {
-    const planned = [...this.#plans.values()].flatMap((ofClass) => [...ofClass.values()]);
-
-    return planned.flatMap((one) => (one === null ? [] : [this.#budgetOf(one.draft)]));
+    return this.#drafts.map((draft) => this.#budgetOf(draft));
   }
 
   /** Handler before class, decorators before the preset. Field resolvers and subscriptions have no class. */

@@ -63,7 +63,7 @@ module.exports = {
     {
       name: 'other-packages-by-name',
       severity: 'error',
-      from: { path: '^((packages|examples)/[^/]+|bench|docs|tools)/' },
+      from: { path: '^((packages|examples)/[^/]+|bench|tools)/' },
       to: { path: '^((packages|examples)/[^/]+|bench)/', pathNot: '^$1/', dependencyTypes: ['local'] },
     },
     {

@@ -62,9 +62,11 @@ export class FallbackPolicy extends StagePolicy {
   leave(execution: Execution, at: number): boolean {
     const attemptNumber = execution.frames[at] as number;
     execution.frames[at] = undefined;
-    if (execution.ok || execution.cutting || execution.isCommitted() || !this.handles(execution)) return true;
+    if (execution.ok || execution.cutting || execution.isCommitted()) return true;
 
     const { value: error, step, source } = execution;
+    if (!this.handles(execution) || execution.step !== step) return true;
+
     if (this.isObserved('fallback')) {
       this.emit({ type: 'fallback', policy: this.name, source, error });
       if (execution.step !== step) return false;

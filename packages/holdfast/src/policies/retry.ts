@@ -113,7 +113,13 @@ export class RetryPolicy extends StagePolicy {
     if (execution.cutting || execution.flawed || failed >= this.attempts || execution.isCommitted()) return true;
     if (!execution.ok && isRejection(execution.value)) return true;
 
-    return !this.wantsAnother(execution, failed) || !this.waitForNext({ execution, at, failed, wait: undefined });
+    const { step } = execution;
+    const another = this.wantsAnother(execution, failed);
+    const delayMs = another && execution.step === step ? this.delayAfter(execution, failed) : undefined;
+    if (delayMs === undefined || execution.step !== step) return true;
+
+    this.waitForNext({ execution, at, failed, wait: undefined }, delayMs);
+    return false;
   }
 
   private wantsAnother(execution: Execution, failed: number): boolean {
@@ -128,25 +134,21 @@ export class RetryPolicy extends StagePolicy {
     }
   }
 
-  /** Begins the wait. False when the outcome stands after all. */
-  private waitForNext(frame: RetryFrame): boolean {
+  private waitForNext(frame: RetryFrame, delayMs: number): void {
     const { execution, at, failed } = frame;
-    const delayMs = this.delayAfter(execution, failed);
-    if (delayMs === undefined) return false;
-
-    const { step } = execution;
+    const { step, source } = execution;
     if (this.isObserved('retry')) {
       const error = execution.ok ? undefined : execution.value;
-      this.emit({ type: 'retry', policy: this.name, source: execution.source, attempt: failed, delayMs, error });
-      if (execution.step !== step) return true;
+      this.emit({ type: 'retry', policy: this.name, source, attempt: failed, delayMs, error });
+      if (execution.step !== step) return;
     }
 
     execution.frames[at] = frame;
     execution.stayAt(at);
     frame.wait = startTimer(delayMs, beginNext, frame);
-    return true;
   }
 
+  /** `undefined` when the outcome stands after all. */
   private delayAfter(execution: Execution, failed: number): number | undefined {
     const error = execution.ok ? undefined : execution.value;
     const { backoff, retryAfter } = this.options;

@@ -88,11 +88,15 @@ export class TimeoutPolicy extends StagePolicy {
     if (execution.step === step) execution.giveUpInside(at, error);
   }
 
+  /** `undefined` when the call goes no further. */
   private askLimit(execution: Execution, at: number): number | undefined {
+    const { step } = execution;
     try {
-      return parseDuration((this.limit as TimeoutFunction)(execution.attemptNumber), 'timeout', { positive: true });
+      const limit = (this.limit as TimeoutFunction)(execution.attemptNumber);
+      const limitMs = parseDuration(limit, 'timeout', { positive: true });
+      return execution.step === step ? limitMs : undefined;
     } catch (error) {
-      execution.refuseFlawed(at, error);
+      if (execution.step === step) execution.refuseFlawed(at, error);
       return undefined;
     }
   }

@@ -96,12 +96,12 @@ async function takeSlices(
 }
 
 function compare(row: Row, { ours, other }: PerSide<number[]>): number {
-  const pairs = ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN }));
+  const pairs = calmHalf(ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN })));
   switch (row.measure) {
     case 'ratio':
       return median(pairs.map((pair) => pair.ours / pair.other));
     case 'difference':
-      return median(calmHalf(pairs).map((pair) => (pair.ours - pair.other) / 1_000));
+      return median(pairs.map((pair) => (pair.ours - pair.other) / 1_000));
     case 'memory':
       return median(ours) / 1_000;
   }

@@ -15,8 +15,8 @@ export interface Pair {
 }
 
 /**
- * The faster half. A ratio is the same at any speed of the machine, a difference is not: where the machine ran at two
- * speeds, the pairs of the slower one say how busy it was with others.
+ * The faster half: the rounds in which others left the machine alone. It matters most for differences, which unlike
+ * ratios grow when the machine slows down.
  */
 export function calmHalf(pairs: readonly Pair[]): readonly Pair[] {
   const byTime = [...pairs].sort((a, b) => a.ours + a.other - b.ours - b.other);

@@ -16,7 +16,8 @@ export interface Declaration<Options> extends NamedStage<Options> {
 export interface PolicyKind<Options, Policy> {
   /** As messages call it, such as `circuit breaker`. */
   readonly noun: string;
-  /** Makes one, or throws if that cannot be done without options. */
+  /** Where there are no default settings: an example of how it is configured. */
+  readonly needsOptions?: string;
   create(name: string, options: Omit<Options, 'name'> | undefined): Policy;
 }
 
@@ -55,6 +56,7 @@ export class NamedPolicies<Options, Policy extends ResiliencePolicy> {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw this.unknown(name);
     if (entry.policy === undefined) {
+      this.#requireOptions(name, entry);
       entry.policy = this.#kind.create(name, entry.definition?.options);
       this.#created.push(entry.policy);
     }
@@ -79,7 +81,8 @@ export class NamedPolicies<Options, Policy extends ResiliencePolicy> {
   /**
    * Looks at the names that nobody configures.
    *
-   * @throws Error when one is refused: any of them when `strict`, otherwise one that must be a slip of the pen.
+   * @throws Error when one is refused: any of them when `strict` or when there are no default settings, otherwise one
+   * that must be a slip of the pen.
    * @returns a warning for each that is used a single time, and so may be a slip of the pen.
    */
   checkNames(strict: boolean): string[] {
@@ -99,6 +102,7 @@ export class NamedPolicies<Options, Policy extends ResiliencePolicy> {
     const entry = this.#entries.get(name);
     if (entry === undefined || entry.definition !== undefined) return undefined;
 
+    this.#requireOptions(name, entry);
     const configured = this.#configured();
     const text = `${capitalized(this.#kind.noun)} "${name}", used by ${entry.firstUse.place}, is configured nowhere.`;
     const known = `Configured: ${list(configured)}.`;
@@ -109,6 +113,16 @@ export class NamedPolicies<Options, Policy extends ResiliencePolicy> {
     if (meant === undefined) return `${text} It gets the default settings. ${known}`;
 
     throw new Error(`${text} Did you mean "${meant}"? If not, choose a name that is less like it, or configure it.`);
+  }
+
+  #requireOptions(name: string, { definition, firstUse }: Entry<Options, Policy>): void {
+    const { noun, needsOptions } = this.#kind;
+    if (needsOptions === undefined || definition !== undefined) return;
+
+    throw new Error(
+      `${capitalized(noun)} "${name}", used by ${firstUse.place}, has no configuration. ` +
+        `Give it one in a preset, or where it is used: ${needsOptions}.`,
+    );
   }
 
   #define(entry: Entry<Options, Policy>, declaration: Declaration<Options>): void {

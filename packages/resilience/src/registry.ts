@@ -177,15 +177,9 @@ function kindsOf({ defaults }: Settings, events: ResilienceEvents): Kinds {
     },
     outboundRateLimit: {
       noun: 'outbound rate limit',
+      needsOptions: "{ outboundRateLimit: { limit: 10, interval: '1s' } }",
       create: (name, options) => {
-        if (options === undefined) {
-          throw new Error(
-            `Outbound rate limit "${name}" has no configuration. ` +
-              `Give it one where it is used, or in a preset: { outboundRateLimit: { limit: 10, interval: '1s' } }.`,
-          );
-        }
-
-        return events.attach(new OutboundRateLimitPolicy({ ...options, name }));
+        return events.attach(new OutboundRateLimitPolicy({ ...(options as OutboundRateLimitOptions), name }));
       },
     },
   };

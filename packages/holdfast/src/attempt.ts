@@ -5,6 +5,8 @@ import { FollowerList, type Follower, type Link } from './signals.js';
 export interface AttemptOwner {
   /** The work waits in one of our queues, or goes on. */
   markWaiting(waits: boolean): void;
+  /** Whether anything is held for work that is given up. */
+  readonly holdsForWork: boolean;
 }
 
 /** Something that is held on behalf of an attempt's work, and given back when that work has really ended. */
@@ -28,6 +30,7 @@ export class Attempt implements AttemptContext, Scope {
   private reason: unknown = undefined;
   private followers: FollowerList | undefined = undefined;
   private holdings: Holding[] | undefined = undefined;
+  private watched = 0;
   /** Executions that were started inside and have not ended, and how many of them wait in a queue. */
   private following = 0;
   private waiting = 0;
@@ -70,6 +73,23 @@ export class Attempt implements AttemptContext, Scope {
   /** Keeps something for work that was abandoned and has not ended. */
   hold(holding: Holding): void {
     (this.holdings ??= []).push(holding);
+  }
+
+  /** Knows of a promise of the work that nobody will be listening to once the attempt is given up. */
+  watch(work: PromiseLike<unknown>): void {
+    if (!this.owner.holdsForWork) return;
+
+    this.watched += 1;
+    const unwatch = (): void => {
+      this.watched -= 1;
+      if (this.watched === 0) this.end();
+    };
+    work.then(unwatch, unwatch);
+  }
+
+  /** Whether a promise that is watched is still pending. */
+  get isWatched(): boolean {
+    return this.watched > 0;
   }
 
   /** The work of an abandoned attempt has settled, unheard. */

@@ -38,6 +38,8 @@ export interface Stage {
 /** The stages of a policy, outermost first, and what follows from them for every call. Composed once. */
 export class Pipeline {
   readonly stages: readonly Stage[];
+  /** Whether some stage holds something for work that is given up. */
+  readonly holdsForWork: boolean;
   /** The place of the outermost stage that limits an attempt in time; `Infinity` without one. */
   readonly outermostLimit: number;
 
@@ -45,6 +47,7 @@ export class Pipeline {
     this.stages = stages;
     const at = stages.findIndex((stage) => stage.limits);
     this.outermostLimit = at < 0 ? Infinity : at;
+    this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
   }
 
   /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */
@@ -93,7 +96,8 @@ export abstract class Execution implements Follower, AttemptOwner {
   private outer: Scope | undefined = undefined;
   private outerLink: Link | undefined = undefined;
   private callerLink: Link | undefined = undefined;
-  private opensScope = false;
+  /** Whether attempts are ambient; set before the start by executions whose attempts always are. */
+  protected opensScope = false;
   private waitedBefore = 0;
   private waitsSince = -1;
 
@@ -107,6 +111,10 @@ export abstract class Execution implements Follower, AttemptOwner {
   /** Whether slots are kept for abandoned work until it has ended. */
   get keepsSlots(): boolean {
     return true;
+  }
+
+  get holdsForWork(): boolean {
+    return this.pipeline.holdsForWork;
   }
 
   /** What fallback handlers are told beside the attempt; nothing unless a framework says so. */
@@ -152,7 +160,7 @@ export abstract class Execution implements Follower, AttemptOwner {
       this.outerLink = around.follow(this);
     }
     if (signal !== undefined) this.callerLink = followSignal(signal, this);
-    this.opensScope =
+    this.opensScope ||=
       this.options?.ambient !== false && (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
     this.proceed(0);
   }

@@ -2,6 +2,7 @@ import { createParamDecorator } from '@nestjs/common';
 import type { BulkheadOptions, CircuitBreakerOptions, FallbackOptions } from 'holdfast';
 import { declare, type EntrypointFallback, type RetrySettings } from './entrypoint/metadata.js';
 import { readSignal } from './entrypoint/signal-parameter.js';
+import { watched, watchMethods, type Method } from './entrypoint/watched-method.js';
 import type { AttemptTimeout } from './resilience.options.js';
 
 /**
@@ -131,8 +132,15 @@ export function Fallback(
 export const Signal: () => ParameterDecorator = createParamDecorator(readSignal);
 
 /** What the compiler calls a decorator with. */
-type Write = (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => void;
+type Write = (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => PropertyDescriptor | void;
 
 function decorate(write: Write): EntrypointDecorator {
-  return write as EntrypointDecorator;
+  const decorator: Write = (target, key, descriptor) => {
+    write(target, key, descriptor);
+    if (key === undefined) watchMethods(target as Function);
+
+    return descriptor === undefined ? undefined : { ...descriptor, value: watched(descriptor.value as Method) };
+  };
+
+  return decorator as EntrypointDecorator;
 }

@@ -32,6 +32,7 @@ export class EntrypointExecution extends ObservableExecution {
     const { next, plan, repeats, subscriber } = call;
     super(pipeline, plan, { subscriber, repeats, work: () => next.handle() });
     this.call = call;
+    this.opensScope = true;
   }
 
   /** Fallback handlers are told the call that they answer. */

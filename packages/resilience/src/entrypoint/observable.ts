@@ -67,10 +67,10 @@ export class ObservableExecution extends Execution {
     else this.caller.runInAsyncScope(() => super.openScope(attempt));
   }
 
-  protected override drop(_attempt: Attempt): boolean {
+  protected override drop(attempt: Attempt): boolean {
     this.stopListening();
 
-    return true;
+    return !attempt.isWatched;
   }
 
   protected deliver(ok: boolean, value: unknown): void {

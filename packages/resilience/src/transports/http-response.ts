@@ -29,6 +29,14 @@ export class ResponseState {
     if (this.adapter !== undefined && !this.headersSent()) this.adapter.setHeader(this.response, name, value);
   }
 
+  /** The type that the route declares is that of its answer; an error that replaces it is JSON. */
+  declareJson(): void {
+    const declared: unknown = (this.response as Partial<ServerResponse>).getHeader?.('Content-Type');
+    if (typeof declared === 'string' && !declared.startsWith('application/json')) {
+      this.setHeader('Content-Type', 'application/json; charset=utf-8');
+    }
+  }
+
   /** Whether a handler's value is a body that is read while it is sent. */
   isStream(value: unknown): boolean {
     if (typeof value !== 'object' || value === null) return false;

@@ -13,6 +13,7 @@ const SERVICE_UNAVAILABLE = 503;
 export function toHttpException(error: ResilienceError, response: ResponseState): HttpException {
   const seconds = retryAfterSeconds(error);
   if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
+  response.declareJson();
   const timedOut = error instanceof ResilienceTimeoutError;
   const statusCode = timedOut ? GATEWAY_TIMEOUT : SERVICE_UNAVAILABLE;
   const reason = timedOut ? 'Gateway Timeout' : 'Service Unavailable';

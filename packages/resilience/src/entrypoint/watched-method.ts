@@ -1,0 +1,48 @@
+import 'reflect-metadata';
+import { Attempt, currentScope, isThenable } from 'holdfast/binding';
+import { describeHandler, isHandler } from './handler.js';
+
+/**
+ * Handlers whose promises are watched. Nest hands an interceptor a stream of the handler's result; once an attempt is
+ * given up and the stream unsubscribed from, nothing tells any more when the handler ends. A bulkhead that counts
+ * abandoned handlers has to know, so decorated methods show their promise to the attempt that they run in.
+ */
+
+export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
+
+const watchedMethods = new WeakSet<Function>();
+
+/** The method itself, with its name, length and metadata; called outside of attempts it is the method. */
+export function watched(method: Method): Method {
+  if (watchedMethods.has(method)) return method;
+
+  const watching: Method = function (...parameters) {
+    const attempt = currentScope();
+    const result = method.apply(this, parameters);
+    if (attempt instanceof Attempt && isThenable(result)) attempt.watch(result);
+
+    return result;
+  };
+  Object.defineProperties(watching, {
+    name: { value: method.name, configurable: true },
+    length: { value: method.length, configurable: true },
+  });
+  for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
+    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), watching);
+  }
+  watchedMethods.add(watching);
+
+  return watching;
+}
+
+/** The same for the handlers of a class that is decorated as a whole. */
+export function watchMethods(cls: Function): void {
+  const prototype = cls.prototype as object;
+  for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    const method: unknown = descriptor.value;
+    if (typeof method !== 'function' || name === 'constructor') continue;
+    if (!descriptor.configurable || !isHandler(describeHandler(cls, name, method))) continue;
+
+    Object.defineProperty(prototype, name, { ...descriptor, value: watched(method as Method) });
+  }
+}

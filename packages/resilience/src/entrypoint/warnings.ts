@@ -99,7 +99,7 @@ function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {
   }
   if (stages.timeout !== undefined) {
     warnings.push(
-      `@Timeout() on ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
+      `The timeout of ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
         'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
     );
   }

@@ -1,0 +1,591 @@
+import {
+  All,
+  Controller,
+  Delete,
+  Get,
+  Injectable,
+  Next,
+  Patch,
+  Post,
+  Put,
+  Res,
+  Scope,
+  SetMetadata,
+  type Type,
+} from '@nestjs/common';
+import { EventPattern, GrpcStreamCall, GrpcStreamMethod, MessagePattern } from '@nestjs/microservices';
+import { afterEach, describe, expect, it } from 'vitest';
+import { boot, closeAll, type Application } from '../test/boot.js';
+import { Bulkhead, CircuitBreaker, Fallback, Resilience, ResilienceService, Retry, Signal, Timeout } from './index.js';
+
+afterEach(closeAll);
+
+/** Boots an application that comes up, and returns what the module warned of. */
+async function warningsOf(application: Application): Promise<readonly string[]> {
+  const { error, listening, warnings } = await boot(application);
+  expect(error).toBeUndefined();
+  expect(listening).toBe(true);
+
+  return warnings;
+}
+
+// What @nestjs/graphql and @nestjs/schedule write.
+const Resolver = () => SetMetadata('__entryProvider__', true);
+const Operation = (type: string) => SetMetadata('graphql:resolver_type', type);
+const ResolveField = () => SetMetadata('graphql:resolve_property', true);
+const ResolveReference = () => SetMetadata('graphql:resolve_reference', true);
+const ScheduledTimeout = (timeout: number) => SetMetadata('SCHEDULE_TIMEOUT_OPTIONS', { timeout });
+
+describe('decorators on something that is no entrypoint', () => {
+  it('are warned of in the words of the documentation', async () => {
+    @Injectable()
+    class RepricingService {
+      @Retry()
+      repricePendingOrders(): void {}
+    }
+
+    expect(await warningsOf({ providers: [RepricingService] })).toEqual([
+      'Resilience decorators on RepricingService.repricePendingOrders() have no effect: RepricingService is not a ' +
+        'controller, resolver or gateway. They apply to entrypoints only. Inside services, use a policy object ' +
+        '(ResilienceService.preset() or create(), or new RetryPolicy() etc.).',
+    ]);
+  });
+
+  it('are listed in one warning per class', async () => {
+    @Injectable()
+    @Resilience('carrier')
+    class RepricingService {
+      @Retry()
+      one(): void {}
+
+      @Bulkhead()
+      two(): void {}
+
+      three(): void {}
+    }
+
+    const [warning, ...others] = await warningsOf({ providers: [RepricingService] });
+    expect(others).toEqual([]);
+    expect(warning).toMatch(
+      /^Resilience decorators on RepricingService, RepricingService\.one\(\), RepricingService\.two\(\) have/,
+    );
+  });
+
+  it('are found when the class alone is decorated', async () => {
+    @Injectable()
+    @Timeout('1s')
+    class RepricingService {}
+
+    const [warning] = await warningsOf({ providers: [RepricingService] });
+    expect(warning).toMatch(/^Resilience decorators on RepricingService have no effect: RepricingService is not/);
+  });
+
+  it('are found in inherited methods', async () => {
+    class Base {
+      @Retry()
+      run(): void {}
+    }
+
+    @Injectable()
+    class Job extends Base {}
+
+    expect(await warningsOf({ providers: [Job] })).toEqual([expect.stringContaining('on Job.run() have no effect')]);
+  });
+
+  it('are found in what a factory makes, and in a value', async () => {
+    class Made {
+      @Retry()
+      run(): void {}
+    }
+    class Value {
+      @Retry()
+      run(): void {}
+    }
+    const providers = [
+      { provide: 'MADE', useFactory: () => new Made() },
+      { provide: 'VALUE', useValue: new Value() },
+      { provide: 'NOTHING', useFactory: () => null },
+      { provide: 'NUMBER', useValue: 5 },
+      { provide: 'BARE', useValue: Object.create(null) as object },
+    ];
+
+    expect(await warningsOf({ providers })).toEqual([
+      expect.stringContaining('on Made.run() have no effect'),
+      expect.stringContaining('on Value.run() have no effect'),
+    ]);
+  });
+
+  it('are found once in a class that is provided twice', async () => {
+    @Injectable()
+    class Job {
+      @Retry()
+      run(): void {}
+    }
+
+    expect(await warningsOf({ providers: [Job, { provide: 'ALIAS', useExisting: Job }] })).toHaveLength(1);
+  });
+
+  it('are not even checked', async () => {
+    @Injectable()
+    class Job {
+      @Timeout('soon' as never)
+      @Resilience('nobody')
+      run(): void {}
+    }
+
+    expect(await warningsOf({ providers: [Job] })).toHaveLength(1);
+  });
+
+  it('are warned of on a method of a controller that is no handler', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      list(): void {}
+
+      @Retry()
+      flat(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      'Resilience decorators on Shop.flat() have no effect: flat() is not a handler of Shop. Put them on a handler, or ' +
+        'use a policy object inside the method (ResilienceService.preset() or create()).',
+    ]);
+  });
+});
+
+describe('@Retry() where nothing may be repeated', () => {
+  it('is warned of on a POST in the words of the documentation', async () => {
+    @Controller('shipping')
+    class ShippingController {
+      @Post('shipments')
+      @Retry()
+      createShipment(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [ShippingController] })).toEqual([
+      '@Retry() on ShippingController.createShipment() is inactive: it only re-runs safe operations (GET, HEAD, ' +
+        'OPTIONS, GraphQL queries). If the handler is safe to repeat, use @Retry({ idempotent: true }).',
+    ]);
+  });
+
+  it.each([
+    ['PUT', Put],
+    ['PATCH', Patch],
+    ['DELETE', Delete],
+  ])('is warned of on a %s', async (_method, Route) => {
+    @Controller('shop')
+    class Shop {
+      @Route()
+      @Retry(4)
+      change(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      expect.stringContaining('@Retry() on Shop.change() is inactive'),
+    ]);
+  });
+
+  it('is warned of on a mutation, and not on a query', async () => {
+    @Injectable()
+    @Resolver()
+    class ShopResolver {
+      @Operation('Mutation')
+      @Retry()
+      change(): void {}
+
+      @Operation('Query')
+      @Retry()
+      list(): void {}
+    }
+
+    expect(await warningsOf({ providers: [ShopResolver] })).toEqual([
+      expect.stringContaining('@Retry() on ShopResolver.change() is inactive'),
+    ]);
+  });
+
+  it('is silent where it is declared idempotent, off, inherited or may meet a GET', async () => {
+    @Controller('shop')
+    @Resilience('carrier')
+    class Shop {
+      @Post('a')
+      @Retry({ idempotent: true })
+      idempotent(): void {}
+
+      @Post('b')
+      @Retry(false)
+      off(): void {}
+
+      @Post('c')
+      @Retry(1)
+      once(): void {}
+
+      @Post('d')
+      inherited(): void {}
+
+      @All('e')
+      @Retry()
+      any(): void {}
+
+      @Get('f')
+      @Retry()
+      safe(): void {}
+    }
+
+    @Controller('other')
+    @Retry({ idempotent: true })
+    class Other {
+      @Post()
+      @Retry(4)
+      ofClass(): void {}
+    }
+
+    const options = { presets: { carrier: { retry: 2, timeout: '1s' } } } as const;
+    expect(await warningsOf({ controllers: [Shop, Other], options })).toEqual([]);
+  });
+
+  it('is silent on message and event handlers, where it applies', async () => {
+    @Controller()
+    class Shop {
+      @MessagePattern('list')
+      @Retry()
+      list(): void {}
+
+      @EventPattern('changed')
+      @Retry()
+      changed(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([]);
+  });
+
+  it('is warned of where a gRPC client sends a stream', async () => {
+    @Controller()
+    class Shop {
+      @GrpcStreamMethod('Shop')
+      @Retry()
+      upload(): void {}
+
+      @Retry({ idempotent: true })
+      @GrpcStreamCall('Shop')
+      chat(): void {}
+    }
+
+    const text = (name: string) =>
+      `@Retry() on Shop.${name}() never applies: the client of this gRPC method sends a stream, which can be read ` +
+      'only once. Retry inside the handler, with a policy object, or let the client repeat the call.';
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([text('upload'), text('chat')]);
+  });
+});
+
+describe('idempotent in a preset', () => {
+  it('is warned of, and does not count', async () => {
+    const options = { presets: { carrier: { retry: { attempts: 2, idempotent: true } } } } as object;
+
+    expect(await warningsOf({ options })).toEqual([
+      'presets.carrier.retry.idempotent is ignored: it cannot declare every handler that uses it safe to repeat. ' +
+        'Say it on the handler: @Retry({ idempotent: true }).',
+    ]);
+  });
+
+  it('is warned of in the defaults', async () => {
+    const options = { defaults: { retry: { idempotent: true } } } as object;
+
+    expect(await warningsOf({ options })).toEqual([expect.stringContaining('defaults.retry.idempotent is ignored')]);
+  });
+});
+
+describe('@Signal()', () => {
+  it('is warned of where nothing makes attempts', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      list(@Signal() _signal: AbortSignal): void {}
+
+      @Get('limited')
+      @Timeout('1s')
+      limited(@Signal() _signal: AbortSignal): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      '@Signal() on Shop.list() is always undefined: no resilience decorator applies to it, so it has no attempts. ' +
+        'Add one, such as @Timeout(), or remove the parameter.',
+    ]);
+  });
+});
+
+describe('GraphQL', () => {
+  it('warns of decorators on a subscription, and says nothing of those on its class', async () => {
+    @Injectable()
+    @Resolver()
+    @Timeout('1s')
+    class ShopResolver {
+      @Operation('Subscription')
+      @Timeout('1s')
+      changed(): void {}
+
+      @Operation('Subscription')
+      removed(): void {}
+    }
+
+    expect(await warningsOf({ providers: [ShopResolver] })).toEqual([
+      'Resilience decorators on ShopResolver.changed() have no effect: it is a GraphQL subscription, whose handler ' +
+        'only opens the stream before the first event. Use a policy object for what the stream is fed from.',
+    ]);
+  });
+
+  it('takes fields and references for handlers', async () => {
+    @Injectable()
+    @Resolver()
+    class ShopResolver {
+      @ResolveField()
+      @Timeout('1s')
+      price(): void {}
+
+      @ResolveReference()
+      @Timeout('1s')
+      byId(): void {}
+    }
+
+    expect(await warningsOf({ providers: [ShopResolver] })).toEqual([]);
+  });
+});
+
+describe('handlers that write the response themselves', () => {
+  it('lose their fallback, and are warned of it and of a timeout', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get('a')
+      @Fallback(() => [])
+      @Timeout('1s')
+      written(@Res() _response: unknown): void {}
+
+      @Get('b')
+      @Fallback(() => [])
+      passedOn(@Next() _next: unknown): void {}
+
+      @Get('c')
+      @Fallback(() => [])
+      @Timeout('1s')
+      passthrough(@Res({ passthrough: true }) _response: unknown): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      'The fallback of Shop.written() is left out: the handler writes the response itself (@Res() or @Next()), so what ' +
+        'a fallback returns would go nowhere. Use @Res({ passthrough: true }), or answer inside the handler.',
+      'The timeout of Shop.written() answers while the handler may still write the response itself (@Res() or @Next()). ' +
+        'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
+      expect.stringMatching(/^The fallback of Shop\.passedOn\(\) is left out/),
+    ]);
+  });
+
+  it('are warned of a fallback that a preset or their class brings', async () => {
+    @Controller('shop')
+    @Resilience('carrier')
+    class Shop {
+      @Get()
+      written(@Res() _response: unknown): void {}
+    }
+
+    const options = { presets: { carrier: { fallback: () => [] } } };
+    expect(await warningsOf({ controllers: [Shop], options })).toEqual([
+      expect.stringContaining('The fallback of Shop.written() is left out'),
+    ]);
+  });
+});
+
+describe('the @Timeout() of @nestjs/schedule', () => {
+  it('is warned of on a handler', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      @ScheduledTimeout(5_000)
+      list(): void {}
+
+      @ScheduledTimeout(5_000)
+      warmUp(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      '@Timeout() on Shop.list() comes from @nestjs/schedule: it calls the method once, after that time. To limit the ' +
+        'time of a request, import Timeout from @nestjs/resilience.',
+    ]);
+  });
+});
+
+describe('a name that nobody configures', () => {
+  function shop(...decorators: readonly MethodDecorator[]): Type {
+    @Controller('shop')
+    class Shop {
+      @Get('one')
+      one(): void {}
+
+      @Get('two')
+      two(): void {}
+    }
+    const names = ['one', 'two'];
+    decorators.forEach((decorator, index) => {
+      const name = names[index] as string;
+      decorator(Shop.prototype, name, Object.getOwnPropertyDescriptor(Shop.prototype, name) as PropertyDescriptor);
+    });
+    Timeout('1s')(Shop);
+
+    return Shop;
+  }
+
+  const options = { presets: { carrier: { timeout: '1s', circuitBreaker: {}, bulkhead: {} } } } as const;
+
+  it('is warned of when it is used once', async () => {
+    expect(await warningsOf({ controllers: [shop(CircuitBreaker('redis'))], options })).toEqual([
+      'Circuit breaker "redis", used by Shop.one, is configured nowhere. It gets the default settings. ' +
+        'Configured: carrier.',
+    ]);
+    expect(await warningsOf({ controllers: [shop(Bulkhead('redis'))], options })).toEqual([
+      'Bulkhead "redis", used by Shop.one, is configured nowhere. It gets the default settings. Configured: carrier.',
+    ]);
+  });
+
+  it('is legal when it is used twice, however it is spelt', async () => {
+    const controllers = [shop(CircuitBreaker('carier'), CircuitBreaker({ name: 'carier' }))];
+
+    expect(await warningsOf({ controllers, options })).toEqual([]);
+  });
+
+  it('counts a decorator on a class as one use, whatever the number of handlers', async () => {
+    const Shop = shop();
+    CircuitBreaker('redis')(Shop);
+
+    expect(await warningsOf({ controllers: [Shop], options })).toEqual([expect.stringContaining('breaker "redis"')]);
+  });
+
+  it('counts a policy object of a service as a use', async () => {
+    @Injectable()
+    class Repricing {
+      constructor(resilience: ResilienceService) {
+        resilience.create({ timeout: '1s', circuitBreaker: 'redis' });
+      }
+    }
+
+    expect(await warningsOf({ providers: [Repricing], options })).toHaveLength(1);
+    expect(await warningsOf({ controllers: [shop(CircuitBreaker('redis'))], providers: [Repricing], options })).toEqual(
+      [],
+    );
+  });
+
+  it('may differ by a digit, or be short', async () => {
+    const presets = {
+      'partner-1': { timeout: '1s', circuitBreaker: {} },
+      redis: { timeout: '1s', circuitBreaker: {} },
+    } as const;
+    const controllers = [shop(CircuitBreaker('partner-2'), CircuitBreaker('redi'))];
+
+    expect(await warningsOf({ controllers, options: { presets } })).toEqual([
+      expect.stringContaining('"partner-2"'),
+      expect.stringContaining('"redi"'),
+    ]);
+  });
+});
+
+describe('a breaker without a time limit', () => {
+  it('is warned of at an entrypoint', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      @CircuitBreaker()
+      list(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      'The circuit breaker of Shop.list() has no time limit inside: a call that hangs is never counted. ' +
+        "Add a timeout, such as @Timeout('2s') or { timeout: '2s' }.",
+    ]);
+  });
+
+  it('is warned of in policy objects that are made before the application is up', async () => {
+    @Injectable()
+    class Repricing {
+      constructor(resilience: ResilienceService) {
+        resilience.preset('carrier');
+        resilience.preset('carrier');
+        resilience.create({ circuitBreaker: {} }, 'partner');
+        resilience.create({ circuitBreaker: {}, timeout: '1s' }, 'limited');
+      }
+    }
+
+    const options = { presets: { carrier: { circuitBreaker: {} }, unused: { circuitBreaker: {} } } };
+    expect(await warningsOf({ providers: [Repricing], options })).toEqual([
+      expect.stringContaining('The circuit breaker of presets.carrier has no time limit'),
+      expect.stringContaining('The circuit breaker of create(…, "partner") has no time limit'),
+    ]);
+  });
+});
+
+describe('clientTimeout', () => {
+  @Controller('shop')
+  @Resilience('carrier')
+  class Shop {
+    @Get('quotes')
+    @Timeout('1.5s')
+    quotes(): void {}
+
+    @Post('shipments')
+    book(): void {}
+  }
+
+  @Controller('plain')
+  class Plain {
+    @Get()
+    list(): void {}
+  }
+
+  const presets = {
+    carrier: { timeout: '2s', retry: { attempts: 2, backoff: { delay: '200ms', maxDelay: '2s' } } },
+  } as const;
+  const controllers = [Shop, Plain];
+
+  it('is compared with the worst case of each entrypoint, to the millisecond', async () => {
+    expect(await warningsOf({ controllers, options: { presets, clientTimeout: 3_200 } })).toEqual([]);
+    expect(await warningsOf({ controllers, options: { presets, clientTimeout: 3_199 } })).toEqual([
+      'Shop.quotes() does not fit into clientTimeout (3199 ms): 2 x 1500 ms + 200 ms of backoff = 3200 ms. ' +
+        'Lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
+    ]);
+  });
+
+  it('knows that a POST is not repeated', async () => {
+    const warnings = await warningsOf({ controllers, options: { presets, clientTimeout: 1_999 } });
+
+    expect(warnings).toEqual([
+      expect.stringContaining('Shop.quotes()'),
+      expect.stringContaining('1 x 2000 ms = 2000 ms'),
+    ]);
+  });
+
+  it('fits nothing that has no end', async () => {
+    @Controller('shop')
+    class Endless {
+      @Get()
+      @Bulkhead()
+      list(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Endless], options: { clientTimeout: '1d' } })).toEqual([
+      expect.stringContaining('no timeout: nothing ends an attempt = Infinity'),
+    ]);
+  });
+});
+
+describe('an application that is in order', () => {
+  it('hears nothing', async () => {
+    @Controller({ path: 'shop', scope: Scope.REQUEST })
+    class Shop {
+      @Get()
+      @Timeout('1s')
+      @Retry(3)
+      @CircuitBreaker({ minimumCalls: 5 })
+      @Bulkhead({ maxConcurrent: 2 })
+      @Fallback(() => [])
+      list(@Signal() _signal: AbortSignal): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([]);
+  });
+});

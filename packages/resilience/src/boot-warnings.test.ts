@@ -252,7 +252,7 @@ describe('@Retry() where nothing may be repeated', () => {
 
       @EventPattern('changed')
       @Retry()
-      changed(): void {}
+      changed(_data: unknown): void {}
     }
 
     expect(await warningsOf({ controllers: [Shop] })).toEqual([]);
@@ -263,11 +263,11 @@ describe('@Retry() where nothing may be repeated', () => {
     class Shop {
       @GrpcStreamMethod('Shop')
       @Retry()
-      upload(): void {}
+      upload(_parts: unknown): void {}
 
       @Retry({ idempotent: true })
       @GrpcStreamCall('Shop')
-      chat(): void {}
+      chat(_parts: unknown): void {}
     }
 
     const text = (name: string) =>

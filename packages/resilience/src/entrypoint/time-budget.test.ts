@@ -84,7 +84,7 @@ describe('the worst case of an entrypoint', () => {
       { attempts: 2, backoff: (_failed: number, error: unknown) => (error as Error).message.length },
       /backoff function/,
     ],
-  ] as const)('is Infinity where %s', (_case, input, reason) => {
+  ] satisfies [string, Partial<TimeBudgetInput>, RegExp][])('is Infinity where %s', (_case, input, reason) => {
     const { worstCaseMs, arithmetic } = budget(input);
 
     expect(worstCaseMs).toBe(Infinity);

@@ -1,0 +1,271 @@
+import { applyDecorators, Controller, Get, type ExecutionContext } from '@nestjs/common';
+import { describe, expect, it } from 'vitest';
+import { readDeclarations } from './entrypoint/metadata.js';
+import { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Timeout } from './resilience.decorators.js';
+
+describe('the decorators', () => {
+  it('write down what they were given, on methods and on classes', () => {
+    const retry = Object.freeze({ attempts: 2 });
+    const flat = () => [];
+
+    @Timeout()
+    @Bulkhead('pool')
+    class Shop {
+      @Retry(retry)
+      @Timeout('1s')
+      @CircuitBreaker({ minimumCalls: 5 })
+      @Bulkhead()
+      @Fallback(flat)
+      @Resilience('carrier')
+      list(): void {}
+    }
+
+    expect(readDeclarations(Shop.prototype.list)).toEqual({
+      stages: {
+        retry: { value: retry },
+        timeout: { value: '1s' },
+        circuitBreaker: { value: { minimumCalls: 5 } },
+        bulkhead: { value: {} },
+        fallback: { value: { handler: flat } },
+      },
+      preset: { value: 'carrier' },
+    });
+    expect(readDeclarations(Shop)).toEqual({
+      stages: { timeout: { value: undefined }, bulkhead: { value: 'pool' } },
+      preset: undefined,
+    });
+  });
+
+  it('leave what they do not stand on alone', () => {
+    class Shop {
+      @Retry()
+      list(): void {}
+
+      other(): void {}
+    }
+
+    expect(readDeclarations(Shop)).toBeUndefined();
+    expect(readDeclarations(Shop.prototype.other)).toBeUndefined();
+  });
+
+  it('are inherited by classes, stage by stage', () => {
+    @Retry(3)
+    @Timeout('1s')
+    abstract class Base {}
+
+    @Timeout('2s')
+    class Shop extends Base {}
+
+    expect(readDeclarations(Shop)?.stages).toEqual({ retry: { value: 3 }, timeout: { value: '2s' } });
+    expect(readDeclarations(Base)?.stages).toEqual({ retry: { value: 3 }, timeout: { value: '1s' } });
+  });
+
+  it('are inherited with a method, and not by one that overrides it', () => {
+    class Base {
+      @Retry(3)
+      kept(): void {}
+
+      @Retry(3)
+      overridden(): void {}
+    }
+
+    class Shop extends Base {
+      override overridden(): void {}
+    }
+
+    expect(readDeclarations(Shop.prototype.kept)?.stages).toEqual({ retry: { value: 3 } });
+    expect(readDeclarations(Shop.prototype.overridden)).toBeUndefined();
+  });
+
+  it('can be applied from outside', () => {
+    class Shop {
+      list(): void {}
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Shop.prototype, 'list') as PropertyDescriptor;
+    Retry(3)(Shop.prototype, 'list', descriptor);
+    Timeout('1s')(Shop);
+
+    expect(readDeclarations(Shop.prototype.list)?.stages).toEqual({ retry: { value: 3 } });
+    expect(readDeclarations(Shop)?.stages).toEqual({ timeout: { value: '1s' } });
+  });
+
+  it('can be composed into one', () => {
+    const Careful = () =>
+      applyDecorators(
+        Resilience('carrier'),
+        Retry({ idempotent: true }),
+        Fallback(() => []),
+      );
+
+    @Controller()
+    class Shop {
+      @Get()
+      @Careful()
+      list(): void {}
+    }
+
+    expect(Object.keys(readDeclarations(Shop.prototype.list)?.stages ?? {})).toEqual(['retry', 'fallback']);
+  });
+
+  it('do not write to the options that they are given', () => {
+    const options = Object.freeze({ handleIf: () => true });
+
+    class Shop {
+      @Fallback('flat', options)
+      list(): void {}
+
+      flat(): void {}
+    }
+
+    expect(readDeclarations(Shop.prototype.list)?.stages).toEqual({
+      fallback: { value: { handler: 'flat', handleIf: options.handleIf } },
+    });
+  });
+
+  it.each([
+    ['a property', undefined],
+    ['a getter', { get: () => 5, configurable: true }],
+    ['a value', { value: 5 }],
+  ])('refuse to stand on %s', (_case, descriptor) => {
+    class Shop {}
+    const decorate = () => Retry()(Shop.prototype, 'total', descriptor as PropertyDescriptor);
+
+    expect(decorate).toThrow('A resilience decorator (retry) stands on "total" of Shop, which is not a method.');
+  });
+});
+
+describe('the types of @Fallback()', () => {
+  it('let the name of a public method compile, own or inherited, on handlers and classes', () => {
+    abstract class Base {
+      inherited(): string {
+        return 'inherited';
+      }
+    }
+
+    @Fallback('own')
+    class Shop extends Base {
+      @Fallback('own')
+      one(): void {}
+
+      @Fallback('inherited', { handleIf: (error) => error instanceof TypeError })
+      two(): void {}
+
+      @Fallback('withParameters')
+      three(): void {}
+
+      @Fallback('later')
+      protected four(): void {}
+
+      own(): string[] {
+        return [];
+      }
+
+      withParameters(error: Error, context: ExecutionContext): string {
+        return `${error.message} ${context.getType()}`;
+      }
+
+      async later(): Promise<void> {}
+    }
+
+    @Fallback('inherited')
+    abstract class Abstract extends Base {}
+
+    @Fallback('generic')
+    class Generic<T> {
+      generic(value: T): T {
+        return value;
+      }
+    }
+
+    expect([Shop, Abstract, Generic]).toHaveLength(3);
+    expect(Shop.prototype).toHaveProperty('four');
+  });
+
+  it('let functions compile', () => {
+    class Shop {
+      @Fallback(() => [])
+      one(): void {}
+
+      @Fallback((error: unknown, context: ExecutionContext) => [error, context.getClass().name])
+      two(): void {}
+    }
+
+    expect(Shop).toBeDefined();
+  });
+
+  it('refuse anything else', () => {
+    class Base {
+      protected hidden(): void {}
+    }
+
+    // @ts-expect-error - there is no such method
+    @Fallback('missing')
+    class Shop extends Base {
+      readonly total = 5;
+
+      // @ts-expect-error - there is no such method
+      @Fallback('flta')
+      one(): void {}
+
+      // @ts-expect-error - the method is private
+      @Fallback('secret')
+      two(): void {}
+
+      // @ts-expect-error - the method is protected
+      @Fallback('hidden')
+      three(): void {}
+
+      // @ts-expect-error - a number is not a method
+      @Fallback('total')
+      four(): void {}
+
+      // @ts-expect-error - handlers of decorators are told the context, not the attempt
+      @Fallback((_error: unknown, { attempt }: { attempt: number }) => attempt)
+      five(): void {}
+
+      // @ts-expect-error - a name that is not known when this is compiled
+      @Fallback('fla' + 't')
+      six(): void {}
+
+      flat(): void {
+        this.secret();
+      }
+
+      private secret(): void {}
+    }
+
+    // @ts-expect-error - the method is private
+    @Fallback('secret')
+    class Other extends Shop {}
+
+    // @ts-expect-error - a number is not a method
+    @Fallback('total')
+    class Another extends Shop {}
+
+    expect([Shop, Other, Another]).toHaveLength(3);
+    expect(Shop.prototype).toHaveProperty('secret');
+  });
+});
+
+describe('the types of the others', () => {
+  it('refuse what has no place at an entrypoint', () => {
+    // @ts-expect-error - results are not retried at entrypoints
+    Retry({ retryOnResult: () => true });
+    // @ts-expect-error - events are named after the handler
+    Retry({ name: 'mine' });
+    // @ts-expect-error - a typo
+    Retry({ maxAttempts: 3 });
+    // @ts-expect-error - a duration has a unit
+    Timeout('500');
+    // @ts-expect-error - there is no such unit
+    Timeout('5 sec');
+    // @ts-expect-error - a preset has a name
+    Resilience();
+    // @ts-expect-error - an unknown window
+    CircuitBreaker({ slidingWindow: { type: 'calls', size: 5 } });
+    // @ts-expect-error - a bulkhead is no number
+    Bulkhead(5);
+
+    expect(Timeout((attempt) => attempt * 100)).toBeTypeOf('function');
+  });
+});

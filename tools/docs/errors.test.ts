@@ -1,0 +1,83 @@
+import type { Server } from 'node:http';
+import { Controller, Get, Param, type INestApplication } from '@nestjs/common';
+import { ResilienceModule } from '@nestjs/resilience';
+import { Test } from '@nestjs/testing';
+import * as engine from 'holdfast';
+import request from 'supertest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pages, read, tablesOf } from './pages.mjs';
+
+/** One of each; the test below says when a class is missing. */
+const SPECIMENS: Readonly<Record<string, engine.ResilienceError>> = {
+  ResilienceTimeoutError: new engine.ResilienceTimeoutError(1_500, 'carrier'),
+  CircuitOpenError: new engine.CircuitOpenError('carrier', 29_500),
+  BulkheadFullError: new engine.BulkheadFullError('carrier', 'full'),
+  OutboundRateLimitError: new engine.OutboundRateLimitError('carrier', 1),
+};
+const RETRY_AFTER: Readonly<Record<string, string>> = { CircuitOpenError: '30', OutboundRateLimitError: '1' };
+
+const BASES = ['ResilienceError', 'RejectionError'];
+
+@Controller('fail')
+class FailingController {
+  @Get(':name')
+  fail(@Param('name') name: string): void {
+    throw SPECIMENS[name] as Error;
+  }
+}
+
+let app: INestApplication<Server>;
+
+beforeAll(async () => {
+  const moduleRef = await Test.createTestingModule({
+    imports: [ResilienceModule.forRoot()],
+    controllers: [FailingController],
+  }).compile();
+  app = moduleRef.createNestApplication({ logger: false });
+  await app.listen(0, '127.0.0.1');
+});
+afterAll(async () => {
+  await app.close();
+});
+
+const tables = pages().flatMap((path) => tablesOf(read(path)).map((table) => ({ path, ...table })));
+const errorTables = tables.filter(({ name }) => name === 'Errors');
+
+const unticked = (cell = ''): string => cell.replaceAll('`', '');
+
+function exportedErrors(): string[] {
+  return Object.entries(engine).flatMap(([name, value]) =>
+    typeof value === 'function' && value.prototype instanceof Error && !BASES.includes(name) ? [name] : [],
+  );
+}
+
+describe('the table of errors in the reference', () => {
+  it('lists every class', () => {
+    const rows = errorTables.find(({ path }) => path === 'docs/reference.md')?.rows ?? [];
+
+    expect(rows.map((row) => unticked(row.Error)).toSorted()).toEqual(exportedErrors().toSorted());
+    expect(Object.keys(SPECIMENS).toSorted()).toEqual(exportedErrors().toSorted());
+  });
+});
+
+describe.each(errorTables)('the table of errors in $path', ({ rows }) => {
+  it.each(rows)('is right about $Error', async (row) => {
+    const name = unticked(row.Error);
+    const error = SPECIMENS[name] as engine.ResilienceError;
+    const { policy: _policy, code: _code, ...fields } = { ...error };
+    const { status, headers, body } = await request(app.getHttpServer()).get(`/fail/${name}`);
+
+    expect(unticked(row.Code)).toBe(error.code);
+    expect(unticked(row.HTTP)).toBe(name in RETRY_AFTER ? `${status}, with Retry-After` : String(status));
+    expect(headers['retry-after']).toBe(RETRY_AFTER[name]);
+    expect(body).toEqual({
+      statusCode: status,
+      error: status === 504 ? 'Gateway Timeout' : 'Service Unavailable',
+      message: row['Message to clients'],
+      code: error.code,
+    });
+    if (row.Fields !== undefined)
+      expect(unticked(row.Fields).split(' ').toSorted()).toEqual(Object.keys(fields).toSorted());
+    if (row['Message in logs'] !== undefined) expect(row['Message in logs']).toBe(error.message);
+  });
+});

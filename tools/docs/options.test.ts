@@ -1,0 +1,200 @@
+import {
+  BulkheadPolicy,
+  CircuitBreakerPolicy,
+  createPolicy,
+  FallbackPolicy,
+  OutboundRateLimitPolicy,
+  RetryPolicy,
+  TimeoutPolicy,
+  type ExecuteOptions,
+} from 'holdfast';
+import {
+  parseDuration,
+  resolveBackoff,
+  resolveBulkheadOptions,
+  resolveCircuitBreakerOptions,
+  resolveFallbackOptions,
+  resolveOutboundRateLimitOptions,
+  resolveRetryOptions,
+  type Backoff,
+} from 'holdfast/binding';
+import { describe, expect, it } from 'vitest';
+import { pages, read, tablesOf } from './pages.mjs';
+import { literalOf, PHRASES } from './phrases.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** The code that a table of options describes. */
+interface Subject {
+  /** Throws when the options are bad. */
+  make(options: Options): unknown;
+  /** What an option is without being set; `undefined` when it is off. */
+  defaults(): Options;
+  /** Options that cannot be left out. */
+  readonly required?: Options;
+}
+
+const SUBJECTS: Readonly<Record<string, Subject>> = {
+  RetryOptions: { make: (options) => new RetryPolicy(options), defaults: () => ({ ...resolveRetryOptions({}) }) },
+  BackoffOptions: {
+    make: (options) => new RetryPolicy({ backoff: options }),
+    defaults: () => {
+      const { delayMs, maxDelayMs, ...others } = resolveBackoff({});
+      return { delay: delayMs, maxDelay: maxDelayMs, ...others };
+    },
+  },
+  TimeoutOptions: {
+    make: (options) => new TimeoutPolicy(options as never),
+    defaults: () => ({ name: new TimeoutPolicy(1).name }),
+    required: { timeout: '1s' },
+  },
+  CircuitBreakerOptions: {
+    make: (options) => new CircuitBreakerPolicy(withItsPair(options)),
+    defaults: () => ({ name: new CircuitBreakerPolicy().name, ...resolveCircuitBreakerOptions({}) }),
+  },
+  SlidingWindowOptions: {
+    make: (options) => new CircuitBreakerPolicy({ minimumCalls: 1, slidingWindow: options as never }),
+    defaults: () => ({}),
+    required: { type: 'count', size: 20 },
+  },
+  OpenBackoffOptions: {
+    make: (options) => new CircuitBreakerPolicy({ openBackoff: options }),
+    defaults: () => ({ ...resolveCircuitBreakerOptions({ openBackoff: {} }).openBackoff }),
+  },
+  BulkheadOptions: {
+    make: (options) => new BulkheadPolicy(options),
+    defaults: () => ({ ...resolveBulkheadOptions({}) }),
+  },
+  OutboundRateLimitOptions: {
+    make: (options) => new OutboundRateLimitPolicy(options as never),
+    defaults: () => ({ ...resolveOutboundRateLimitOptions({ limit: 1, interval: 1 }) }),
+    required: { limit: 1, interval: '1s' },
+  },
+  FallbackOptions: {
+    make: (options) => new FallbackPolicy(() => 0, options),
+    defaults: () => ({ ...resolveFallbackOptions({}) }),
+  },
+};
+
+/** These options are refused alone. */
+function withItsPair(options: Options): Options {
+  const pair = { minimumCalls: 1, slowCallDuration: '1s', slidingWindow: { type: 'time', size: '1m' } };
+  const beside = 'slowCallRateThreshold' in options || 'minimumCalls' in options ? pair : { minimumCalls: 1 };
+
+  return { ...beside, ...options };
+}
+
+/** Defaults that a table describes in words. */
+const IN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  none: (value) => value === undefined,
+  off: (value) => value === undefined,
+  'no limit': (value) => value === undefined,
+  'every error but client errors': (value) => {
+    const predicate = value as (error: unknown) => boolean;
+    return (
+      predicate(new Error('down')) &&
+      predicate({ status: 503 }) &&
+      predicate({ status: 429 }) &&
+      !predicate({ status: 404 })
+    );
+  },
+  'exponential, from 200 ms': (value) => {
+    const { delayMs, longestHintMs } = value as Backoff;
+    return delayMs(1, undefined) < 200 && longestHintMs === resolveBackoff({}).maxDelayMs;
+  },
+  "`'full'`, or `'none'` with a factor of 1": (value) =>
+    value === 'full' &&
+    resolveBackoff({ factor: 1 }).jitter === 'none' &&
+    resolveBackoff({ factor: 1.1 }).jitter === 'full',
+  '`100`, once `slowCallDuration` is set': (value) =>
+    value === undefined && resolveCircuitBreakerOptions({ slowCallDuration: 1 }).slowCallRateThreshold === 100,
+  // What these two come to depends on the pipeline: the suites of the breaker and the bulkhead test it.
+  'the longest of `openDuration`, the timeout inside plus a second, and 30 s': (value) => value === undefined,
+  '`true` in `execute()`, `false` at an entrypoint': (value) => value === undefined,
+};
+
+const tables = pages().flatMap((path) => tablesOf(read(path)).map((table) => ({ path, ...table })));
+const optionTables = tables.filter(({ name }) => name in SUBJECTS);
+
+/** The names that the code lists when it refuses one that is far from all of them. */
+function namesKnownTo(subject: Subject): string[] {
+  try {
+    subject.make({ ...subject.required, zzzzzzzzzzzzzzzz: 1 });
+  } catch (error) {
+    return (/Known options: (.*)\.$/.exec((error as Error).message)?.[1] ?? '').split(', ');
+  }
+
+  throw new Error('Unknown options are not refused');
+}
+
+const unticked = (cell = ''): string => cell.replaceAll('`', '');
+
+describe('tables of options', () => {
+  it('stand in the reference, one for each kind', () => {
+    const inReference = optionTables.filter(({ path }) => path === 'docs/reference.md').map(({ name }) => name);
+
+    expect(inReference.toSorted()).toEqual(Object.keys(SUBJECTS).toSorted());
+  });
+
+  it('stand on the pages of the policies too', () => {
+    for (const page of ['retry', 'timeout', 'circuit-breaker', 'bulkhead', 'rate-limit', 'fallback']) {
+      expect(optionTables.map(({ path }) => path)).toContain(`docs/${page}.md`);
+    }
+  });
+
+  describe.each(optionTables)('$name in $path', ({ name, rows }) => {
+    const subject = SUBJECTS[name] as Subject;
+
+    it('lists every option, and no other', () => {
+      expect(rows.map((row) => unticked(row.Option)).toSorted()).toEqual(namesKnownTo(subject).toSorted());
+    });
+
+    it.each(rows)('gives the bounds of $Option', ({ Option, Takes = '' }) => {
+      const phrase = PHRASES[Takes];
+      expect(phrase, `“${Takes}” is no known phrase`).toBeDefined();
+      const make = (value: unknown) => () =>
+        subject.make({ ...subject.required, ...phrase?.beside, [unticked(Option)]: value });
+
+      for (const value of phrase?.takes ?? []) expect(make(value), String(value)).not.toThrow();
+      for (const value of phrase?.refuses ?? []) expect(make(value), String(value)).toThrow(TypeError);
+    });
+
+    it.each(rows)('gives the default of $Option', ({ Option = '', Default = '' }) => {
+      const option = unticked(Option);
+      if (Default === 'required') {
+        const { [option]: _left, ...others } = { ...subject.required };
+        expect(() => subject.make(others)).toThrow(TypeError);
+        return;
+      }
+
+      const actual = subject.defaults()[option];
+      const literal = literalOf(Default);
+      if (literal === undefined) expect(IN_WORDS[Default]?.(actual), `“${Default}”`).toBe(true);
+      else expect(actual).toEqual(likeDefault(literal.value, actual));
+    });
+  });
+});
+
+/** Durations of a table in milliseconds, as the code has them. */
+function likeDefault(written: unknown, actual: unknown): unknown {
+  return typeof written === 'string' && typeof actual === 'number' ? parseDuration(written, '') : written;
+}
+
+describe('the tables of stages and of execution', () => {
+  const rowsOf = (name: string): string[] => {
+    const table = tables.find((one) => one.name === name);
+    return (table?.rows ?? []).map((row) => unticked(Object.values(row)[0])).toSorted();
+  };
+
+  it('list every stage', () => {
+    const stages = namesKnownTo({ make: (options) => createPolicy(options), defaults: () => ({}) });
+
+    expect(rowsOf('StageOptions')).toEqual(stages.toSorted());
+  });
+
+  it('list every option of execute()', () => {
+    const options = { signal: 1, source: 1, detached: 1, ambient: 1 } satisfies Record<keyof ExecuteOptions, 1>;
+
+    expect(rowsOf('ExecuteOptions')).toEqual(Object.keys(options).toSorted());
+  });
+});

@@ -1,0 +1,56 @@
+/** What the documentation's tables say an option takes, as values on both sides of each bound. */
+
+export interface Phrase {
+  readonly takes: readonly unknown[];
+  readonly refuses: readonly unknown[];
+  /** Options that must stand beside it. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+}
+
+const noNumbers = [Number.NaN, '3', null, {}, true];
+const noDurations = [-1, Number.NaN, Infinity, '-1s', '1 s', '500', '5 seconds', null, {}, true];
+const anything = (): boolean => true;
+
+export const PHRASES: Readonly<Record<string, Phrase>> = {
+  'a name': { takes: ['carrier'], refuses: ['', 5, null] },
+  'a function': { takes: [anything], refuses: ['x', 5, {}, null] },
+  '`true` or `false`': { takes: [true, false], refuses: ['true', 0, null] },
+  'a duration': { takes: [0, '0ms', 0.5, '250ms', '1.5s', '1w'], refuses: noDurations },
+  'a duration above 0': { takes: [0.5, '1ms', '1w'], refuses: [0, '0s', ...noDurations] },
+  'a duration above 0, or a function of the attempt': {
+    takes: [0.5, '1ms', (attempt: number) => attempt],
+    refuses: [0, '0s', ...noDurations],
+  },
+  'a whole number, at least 1': { takes: [1, 10], refuses: [0, -1, 1.5, Infinity, ...noNumbers] },
+  'a whole number, at least 1, or `Infinity`': { takes: [1, 10, Infinity], refuses: [0, -1, 1.5, ...noNumbers] },
+  'a whole number, at least 0, or `Infinity`': { takes: [0, 10, Infinity], refuses: [-1, 1.5, ...noNumbers] },
+  'a percentage above 0, up to 100': { takes: [0.1, 50, 100], refuses: [0, -1, 100.1, ...noNumbers] },
+  'a finite number, at least 1': { takes: [1, 1.5, 10], refuses: [0.9, Infinity, ...noNumbers] },
+  "`'full'`, `'equal'` or `'none'`": { takes: ['full', 'equal', 'none'], refuses: ['half', 5, null] },
+  "`'count'` or `'time'`": { takes: ['count', 'time'], refuses: ['calls', 5, null] },
+  'backoff options, or a function': { takes: [{}, { delay: 1 }, () => 5], refuses: ['100ms', 5, [], { dela: 1 }] },
+  'window options': {
+    takes: [
+      { type: 'count', size: 10 },
+      { type: 'time', size: '10s' },
+    ],
+    refuses: [{}, 20, 'count', { type: 'count' }],
+  },
+  "with `'count'` a whole number from 1 to 10,000,000, with `'time'` a duration above 0": {
+    takes: [1, 10_000_000],
+    refuses: [0, 1.5, 10_000_001, '10s', ...noNumbers],
+    beside: { type: 'count' },
+  },
+  'options of a growing open time': { takes: [{}, { factor: 3 }], refuses: [2, '5m', { factr: 2 }] },
+  'field defaults of stages': { takes: [{}, { timeout: '5s' }], refuses: ['5s', { timeOut: '5s' }, { fallback: 1 }] },
+  'stages by name': { takes: [{}, { carrier: { retry: 2 } }], refuses: ['carrier', { carrier: { retries: 2 } }] },
+};
+
+/** The value of a cell that is nothing but code, such as `'30s'` or `{ type: 'count', size: 20 }`. */
+export function literalOf(cell: string): { readonly value: unknown } | undefined {
+  const code = /^`([^`]+)`$/.exec(cell)?.[1];
+  if (code === undefined) return undefined;
+
+  const json = code.replaceAll("'", '"').replaceAll(/([a-zA-Z]+):/g, '"$1":');
+  return { value: JSON.parse(json) as unknown };
+}

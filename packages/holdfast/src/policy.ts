@@ -1,6 +1,7 @@
 import type { Attempt } from './attempt.js';
 import { EventSource, type ResilienceEvent, type ResilienceListener } from './events.js';
 import { Execution, Pipeline, type ExecuteOptions, type Stage, type Work } from './execution.js';
+import { show } from './options.js';
 import { isThenable, type AttemptContext } from './scope.js';
 
 /**
@@ -43,9 +44,9 @@ export abstract class ResiliencePolicy {
 }
 
 function checkOptions({ signal }: ExecuteOptions): void {
-  if (signal === undefined || typeof signal.addEventListener === 'function') return;
+  if (signal === undefined || typeof signal?.addEventListener === 'function') return;
 
-  throw new TypeError(`signal: expected an AbortSignal, got ${String(signal)}.`);
+  throw new TypeError(`signal: expected an AbortSignal, got ${show(signal)}.`);
 }
 
 /** One policy by itself. The base of each of them. */

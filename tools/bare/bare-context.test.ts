@@ -5,8 +5,6 @@ import type { Outcome } from './suite.ts';
 
 interface Suite {
   readonly outcomes: Record<string, Outcome[]>;
-  /** Files that were left out, since their subject is Node. */
-  readonly node: readonly string[];
   readonly platform: Record<string, string>;
 }
 

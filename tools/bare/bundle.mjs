@@ -1,16 +1,12 @@
 // Bundles the built engine with its tests for a runtime of which only the web platform is known.
 import { build } from 'esbuild';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const engine = resolve(here, '../../packages/holdfast');
 const sources = join(engine, 'src');
-
-/** Tests whose subject is Node say so by what they import. */
-const NEEDS_NODE = /from 'node:|\/host\.node\.js'/;
-const RELATIVE_IMPORT = /from '(\.\.?\/[^']+)'/g;
 
 /**
  * Where a relative import leads: to what was built of a source, or to a file that belongs to the tests.
@@ -26,27 +22,12 @@ function locate(path, importer) {
     : { ofTests: target.replace(/js$/, 'ts') };
 }
 
-/**
- * @param {string} file
- * @returns {boolean} Whether the file, or another of the tests' that it imports, needs Node.
- */
-function needsNode(file) {
-  const text = readFileSync(file, 'utf8');
-  if (NEEDS_NODE.test(text)) return true;
-
-  const imported = [...text.matchAll(RELATIVE_IMPORT)].map(([, path = '']) => locate(path, file).ofTests);
-  return imported.some((path) => path !== undefined && needsNode(path));
-}
-
-/** @returns {{ bare: string[], node: string[] }} Paths of the engine's test files, within the engine. */
+/** @returns {string[]} The engine's test files, within the engine, but for those whose subject is its host on Node. */
 export function testFiles() {
-  const all = readdirSync(sources, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts'))
+  return readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.endsWith('.node.test.ts'))
     .map((path) => join('src', path))
     .toSorted();
-  const node = all.filter((path) => needsNode(join(engine, path)));
-
-  return { bare: all.filter((path) => !node.includes(path)), node };
 }
 
 /**

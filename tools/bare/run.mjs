@@ -53,14 +53,13 @@ async function outcomesOf(path, script) {
   return runInContext('bundle.outcomes()', context);
 }
 
-const { bare, node } = testFiles();
 /** @type {Record<string, unknown>} */
 const outcomes = {};
-for (const [path, script] of await bundle(bare)) outcomes[path] = await outcomesOf(path, script);
+for (const [path, script] of await bundle(testFiles())) outcomes[path] = await outcomesOf(path, script);
 
 const platform = runInContext(
   `({ process: typeof process, Buffer: typeof Buffer, require: typeof require, timer: typeof setTimeout(() => {}, 0) })`,
   bareContext(),
 );
-writeFileSync(1, JSON.stringify({ outcomes, node, platform }));
+writeFileSync(1, JSON.stringify({ outcomes, platform }));
 process.exit(0);

@@ -53,7 +53,7 @@ describe('the table of module options', () => {
     for (const value of phrase?.takes ?? []) await boot({ [option]: value });
     // What is null counts as left out.
     for (const value of (phrase?.refuses ?? []).filter((bad) => bad !== null)) {
-      await expect(boot({ [option]: value }), String(value)).rejects.toThrow(TypeError);
+      await expect(boot({ [option]: value }), JSON.stringify(value)).rejects.toThrow(TypeError);
     }
   });
 

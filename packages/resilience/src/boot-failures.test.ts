@@ -73,6 +73,12 @@ describe("the module's options", () => {
       app: options({ preset: {} }),
       says: [/^preset:/, 'given an object', 'Did you mean "presets"?'],
     },
+    { it: 'have no null', app: options({ presets: null }), says: [/^presets:/, 'got null', '{ carrier:'] },
+    {
+      it: 'have no null for a boolean',
+      app: options({ mapErrors: null }),
+      says: [/^mapErrors:/, 'got null', 'true or false'],
+    },
     {
       it: 'have booleans that are booleans',
       app: options({ mapErrors: 'no' }),

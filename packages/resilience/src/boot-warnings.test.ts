@@ -243,6 +243,25 @@ describe('@Retry() where nothing may be repeated', () => {
     expect(await warningsOf({ controllers: [Shop, Other], options })).toEqual([]);
   });
 
+  it('is warned of where what it refines makes a single attempt', async () => {
+    @Controller('shop')
+    @Retry(false)
+    class Shop {
+      @Get('a')
+      @Retry({ retryAfter: false })
+      refined(): void {}
+
+      @Get('b')
+      @Retry({ attempts: 1 })
+      once(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      '@Retry() on Shop.refined() is inactive: its class, its preset or the defaults allow a single attempt. ' +
+        'Set the attempts on the handler, such as @Retry({ attempts: 3 }).',
+    ]);
+  });
+
   it('is silent on message and event handlers, where it applies', async () => {
     @Controller()
     class Shop {

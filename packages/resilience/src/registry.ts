@@ -143,8 +143,7 @@ export class PolicyRegistry {
   }
 
   #checkNames({ circuitBreaker, bulkhead }: Pick<MergedStages, 'circuitBreaker' | 'bulkhead'>): void {
-    // Before that a decorator may still configure it; bootstrap looks at all names.
-    if (!this.settings.strictNames || this.#boundless !== undefined) return;
+    if (!this.settings.strictNames) return;
     if (circuitBreaker !== undefined) this.circuitBreakers.checkName(circuitBreaker.name, true);
     if (bulkhead !== undefined) this.bulkheads.checkName(bulkhead.name, true);
   }

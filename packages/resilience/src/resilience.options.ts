@@ -72,8 +72,8 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: RESILIENCE_MODULE_
   new ConfigurableModuleBuilder<ResilienceModuleOptions>({ moduleName: 'Resilience' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createResilienceOptions')
-    .setExtras<Pick<ResilienceModuleOptions, 'isGlobal'>>({ isGlobal: true }, (definition, { isGlobal }) => ({
+    .setExtras<Pick<ResilienceModuleOptions, 'isGlobal'>>({ isGlobal: true }, (definition, { isGlobal = true }) => ({
       ...definition,
-      global: requireBoolean(isGlobal ?? true, 'isGlobal'),
+      global: requireBoolean(isGlobal, 'isGlobal'),
     }))
     .build();

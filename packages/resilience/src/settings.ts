@@ -41,15 +41,15 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
   );
   rejectUnknown(options, KNOWN);
   const strayIdempotent: string[] = [];
-  const defaults = readDefaults(options.defaults ?? {}, strayIdempotent);
-  const { isGlobal, clientTimeout } = options;
+  const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
+  const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, strayIdempotent);
 
   return {
     defaults,
-    presets: readPresets(options.presets ?? {}, defaults, strayIdempotent),
-    mapErrors: requireBoolean(options.mapErrors ?? true, 'mapErrors'),
+    presets: readPresets(presets, defaults, strayIdempotent),
+    mapErrors: requireBoolean(mapErrors, 'mapErrors'),
     isGlobal: isGlobal === undefined ? undefined : requireBoolean(isGlobal, 'isGlobal'),
-    strictNames: requireBoolean(options.strictNames ?? false, 'strictNames'),
+    strictNames: requireBoolean(strictNames, 'strictNames'),
     clientTimeoutMs:
       clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
     strayIdempotent,

@@ -140,7 +140,7 @@ function handlersOf(cls: Function): Handler[] {
 }
 
 function warnOfClass(cls: Function): string[] {
-  return isEntryClass(cls) ? handlersOf(cls).flatMap(warnOfMethod) : warnOfProvider(cls, handlersOf(cls));
+  return isEntryClass(cls) ? handlersOf(cls).flatMap(warnOfMethod) : warnOfProvider(cls);
 }
 
 /** A method needs an instance, and such a class has one for each request. */

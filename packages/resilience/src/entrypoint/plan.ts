@@ -58,6 +58,8 @@ export class Planner {
   planFor(cls: Function, method: Function): Plan | null {
     const known = this.#plans.get(cls)?.get(method);
     if (known !== undefined) return known;
+    // Contexts made by other packages need not have either.
+    if (typeof cls !== 'function' || typeof method !== 'function') return null;
 
     const handler = describeHandler(cls, methodNameOf(cls, method) ?? method.name, method);
     const draft = this.draft(handler);

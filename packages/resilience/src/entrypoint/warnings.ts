@@ -1,4 +1,4 @@
-import { asksForSignal, hasScheduledTimeout, isHandler, writesResponse, type Handler } from './handler.js';
+import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
 import { mayEverRepeat } from './repeatable.js';
@@ -7,9 +7,9 @@ import type { TimeBudget } from './time-budget.js';
 /** What bootstrap says about settings that are legal, and do not do what they seem to. Texts only; no state. */
 
 /** Decorators where nothing reads them: on a class that nobody calls from outside. */
-export function warnOfProvider(cls: Function, methods: readonly Handler[]): string[] {
-  const decorated = methods.filter(({ method }) => readDeclarations(method) !== undefined);
-  const places = decorated.map(({ source }) => `${source}()`);
+export function warnOfProvider(cls: Function): string[] {
+  const decorated = [...methodsOf(cls)].filter(([, method]) => readDeclarations(method) !== undefined);
+  const places = decorated.map(([name]) => `${cls.name}.${name}()`);
   if (readDeclarations(cls) !== undefined) places.unshift(cls.name);
   if (places.length === 0) return [];
 
@@ -71,7 +71,8 @@ function warnOfScheduledTimeout({ method, source }: Handler): string[] {
 function warnOfRetry({ handler, stages, rule }: Draft): string[] {
   const { source, kinds } = handler;
   const { retry, retryOnHandler } = stages;
-  if (!retryOnHandler || retry?.attempts === 1) return [];
+  if (!retryOnHandler) return [];
+  if (retry?.attempts === 1) return setsAttempts(handler) ? [] : [singleAttempt(source)];
   if (kinds.requestStream) {
     return [
       `@Retry() on ${source}() never applies: the client of this gRPC method sends a stream, which can be read only ` +
@@ -84,6 +85,20 @@ function warnOfRetry({ handler, stages, rule }: Draft): string[] {
     `@Retry() on ${source}() is inactive: it only re-runs safe operations (GET, HEAD, OPTIONS, GraphQL queries). ` +
       'If the handler is safe to repeat, use @Retry({ idempotent: true }).',
   ];
+}
+
+/** Whether the decorator on the handler itself says how many attempts there are. */
+function setsAttempts({ method }: Handler): boolean {
+  const settings = readDeclarations(method)?.stages.retry?.value;
+
+  return typeof settings !== 'object' || settings.attempts !== undefined;
+}
+
+function singleAttempt(source: string): string {
+  return (
+    `@Retry() on ${source}() is inactive: its class, its preset or the defaults allow a single attempt. ` +
+    'Set the attempts on the handler, such as @Retry({ attempts: 3 }).'
+  );
 }
 
 function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {

@@ -3,14 +3,7 @@ import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
-import {
-  BulkheadFullError,
-  CircuitBreakerPolicy,
-  CircuitOpenError,
-  ResiliencePolicy,
-  TimeoutPolicy,
-} from '../index.js';
-import { EventRecorder } from '../testing/index.js';
+import { BulkheadFullError, CircuitBreakerPolicy, CircuitOpenError, type ResiliencePolicy } from '../index.js';
 import type { CircuitBreakerOptions } from './circuit-breaker-options.js';
 
 useFakeClock();

@@ -44,52 +44,68 @@ export function resolveOutboundRateLimitOptions(options: OutboundRateLimitOption
 
 /** A call that waits for its turn. */
 interface WaitFrame {
+  readonly policy: OutboundRateLimitPolicy;
   readonly execution: Execution;
   readonly at: number;
+  readonly turn: number;
   timer: Timer;
 }
 
-/** Sums of fractions of tokens miss whole numbers by less than this. */
-const ROUNDING = 1e-6;
+/** Sums of fractions of tokens miss whole numbers by less than this, and by less than this time is worth. */
+const ROUNDING_TOKENS = 1e-6;
+const ROUNDING_MS = 1e-3;
 
 /**
  * Keeps calls to a dependency below its limit: a token bucket that holds `limit` tokens, starts full and is refilled
- * evenly. A waiting call has reserved its token before it waits, so that turns come in order; there is no timer but
- * that of the calls that wait.
+ * evenly. A call that has to wait is promised a turn, a moment that it keeps whatever happens to the calls around it;
+ * there is no timer but that of the calls that wait.
  */
 export class OutboundRateLimitPolicy extends StagePolicy {
   private readonly options: ResolvedOutboundRateLimitOptions;
-  /** Negative while calls wait: each has reserved one. */
+  private readonly rounding: number;
+  /** Moments are milliseconds since then, which leaves their fractions exact. */
+  private readonly createdAt = now();
   private tokens: number;
-  private countedAt: number;
+  private countedAt = 0;
+  private waiting = 0;
+  /** The last turn that was promised to a call. */
+  private lastTurn = 0;
+  /** Turns of calls that were given up while they waited, in order. The next calls take them over. */
+  private readonly freeTurns: number[] = [];
 
   constructor(options: OutboundRateLimitOptions) {
     const resolved = resolveOutboundRateLimitOptions(options);
     super(resolved.name);
     this.options = resolved;
     this.tokens = resolved.limit;
-    this.countedAt = now();
+    this.rounding = Math.min(ROUNDING_TOKENS, (ROUNDING_MS * resolved.limit) / resolved.interval);
   }
 
   /** Calls that could start right now. */
   get available(): number {
     this.refill();
 
-    return Math.max(0, Math.floor(this.tokens + ROUNDING));
+    return Math.max(0, Math.floor(this.unpromised() + this.rounding));
   }
 
   /** @internal */
   enter(execution: Execution, at: number): boolean {
-    const waitMs = this.waitMs();
+    this.refill();
+    if (this.unpromised() + this.rounding >= 1) {
+      this.tokens -= 1;
+      return true;
+    }
+
+    const turn = this.nextTurn();
+    const waitMs = Math.max(1, Math.ceil(turn - this.countedAt - ROUNDING_MS));
     if (waitMs > this.options.maxWait) {
       this.turnAway(execution, at, waitMs);
       return false;
     }
 
-    this.tokens -= 1;
-    if (waitMs === 0) return true;
-
-    const frame: WaitFrame = { execution, at, timer: undefined };
+    if (this.freeTurns.shift() === undefined) this.lastTurn = turn;
+    this.waiting += 1;
+    const frame: WaitFrame = { policy: this, execution, at, turn, timer: undefined };
     execution.frames[at] = frame;
     execution.markWaiting(true);
     frame.timer = startTimer(waitMs, takeTurn, frame);
@@ -101,29 +117,48 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     const frame = execution.frames[at] as WaitFrame | undefined;
     if (frame === undefined) return true;
 
-    // Given up while it waited: later calls get its token, those that wait keep their turns.
-    execution.frames[at] = undefined;
     stopTimer(frame.timer);
-    execution.markWaiting(false);
-    this.refill();
-    this.tokens = Math.min(this.options.limit, this.tokens + 1);
+    const place = this.freeTurns.findLastIndex((turn) => turn <= frame.turn) + 1;
+    this.freeTurns.splice(place, 0, frame.turn);
+    this.endWait(frame);
     return true;
   }
 
-  private waitMs(): number {
+  /** @internal The turn of a call has come. */
+  start(frame: WaitFrame): void {
     this.refill();
-    const missing = 1 - this.tokens - ROUNDING;
-    if (missing <= 0) return 0;
+    this.tokens -= 1;
+    this.endWait(frame);
+    frame.execution.proceed(frame.at + 1);
+  }
 
-    return Math.ceil((missing * this.options.interval) / this.options.limit);
+  private endWait({ execution, at }: WaitFrame): void {
+    execution.frames[at] = undefined;
+    execution.markWaiting(false);
+    this.waiting -= 1;
+    // Turns are there for the sake of calls that wait; without any, the bucket alone decides again.
+    if (this.waiting === 0) this.freeTurns.length = 0;
+  }
+
+  /** Tokens that no turn needs. */
+  private unpromised(): number {
+    return this.tokens - this.waiting - this.freeTurns.length;
+  }
+
+  private nextTurn(): number {
+    const { limit, interval } = this.options;
+    if (this.waiting === 0) return this.countedAt + ((1 - this.tokens) * interval) / limit;
+
+    return this.freeTurns[0] ?? this.lastTurn + interval / limit;
   }
 
   private refill(): void {
-    const time = now();
+    const time = now() - this.createdAt;
     const { limit, interval } = this.options;
     const elapsed = Math.max(0, time - this.countedAt);
     this.tokens = Math.min(limit, this.tokens + (elapsed * limit) / interval);
     this.countedAt = time;
+    while ((this.freeTurns[0] ?? Infinity) <= time) this.freeTurns.shift();
   }
 
   private turnAway(execution: Execution, at: number, retryAfterMs: number): void {
@@ -134,8 +169,5 @@ export class OutboundRateLimitPolicy extends StagePolicy {
 }
 
 function takeTurn(frame: WaitFrame): void {
-  const { execution, at } = frame;
-  execution.frames[at] = undefined;
-  execution.markWaiting(false);
-  execution.proceed(at + 1);
+  frame.policy.start(frame);
 }

@@ -44,7 +44,7 @@ export class Attempt implements AttemptContext, Scope {
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
-      if (this.state === 'abandoned' || this.state === 'ended') this.controller.abort(this.reason);
+      if (this.aborted) this.controller.abort(this.reason);
     }
 
     return this.controller.signal;
@@ -52,6 +52,10 @@ export class Attempt implements AttemptContext, Scope {
 
   get ended(): boolean {
     return this.state !== 'running';
+  }
+
+  get aborted(): boolean {
+    return this.state === 'abandoned' || this.state === 'ended';
   }
 
   /** The work has settled in time. From now on nothing aborts its signal: what it returned may still be read. */

@@ -148,17 +148,17 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   start(): void {
     const signal = this.options?.signal;
-    if (signal?.aborted === true) {
-      this.value = signal.reason;
+    const around = currentScope();
+    const outer = this.options?.detached === true ? undefined : around;
+    const aborted = signal?.aborted === true ? signal : outer?.aborted === true ? outer.signal : undefined;
+    if (aborted !== undefined) {
+      this.value = aborted.reason;
       this.finish();
       return;
     }
 
-    const around = currentScope();
-    if (around !== undefined && this.options?.detached !== true) {
-      this.outer = around;
-      this.outerLink = around.follow(this);
-    }
+    this.outer = outer;
+    this.outerLink = outer?.follow(this);
     if (signal !== undefined) this.callerLink = followSignal(signal, this);
     this.opensScope ||=
       this.options?.ambient !== false && (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);

@@ -18,6 +18,8 @@ export interface AttemptContext {
 export interface Scope extends AttemptContext {
   /** True for good once its work has settled or its signal has aborted. */
   readonly ended: boolean;
+  /** Whether its signal has aborted, or would have if somebody had asked for it. */
+  readonly aborted: boolean;
   /** The scope that it was opened in. */
   readonly outer: Scope | undefined;
   /** Aborts `follower` together with this scope, until it leaves. */
@@ -101,13 +103,18 @@ class OpenScope implements Scope, Follower {
     return this.#outer;
   }
 
-  get signal(): AbortSignal {
-    if (this.#own.aborted || this.outer === undefined) return this.#own;
-    if (this.#joined === undefined) {
-      this.#joined = new AbortController();
-      this.#link();
-    }
+  get aborted(): boolean {
+    return this.#own.aborted || this.outer?.aborted === true;
+  }
 
+  get signal(): AbortSignal {
+    const { outer } = this;
+    if (outer !== undefined && this.#joined !== undefined) return this.#joined.signal;
+    if (outer === undefined || this.#own.aborted) return this.#own;
+    if (outer.aborted) return outer.signal;
+
+    this.#joined = new AbortController();
+    this.#link();
     return this.#joined.signal;
   }
 

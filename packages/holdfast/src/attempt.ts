@@ -28,12 +28,8 @@ export class Attempt implements AttemptContext, Scope {
   private readonly owner: AttemptOwner;
   private controller: AbortController | undefined = undefined;
   private reason: unknown = undefined;
-  private followers: FollowerList | undefined = undefined;
-  private holdings: Holding[] | undefined = undefined;
-  private watched = 0;
-  /** Executions that were started inside and have not ended, and how many of them wait in a queue. */
-  private following = 0;
-  private waiting = 0;
+  private inside: Inside | undefined = undefined;
+  private afterlife: Afterlife | undefined = undefined;
 
   constructor(owner: AttemptOwner, attempt: number, outer: Scope | undefined) {
     this.owner = owner;
@@ -62,7 +58,7 @@ export class Attempt implements AttemptContext, Scope {
   settle(): void {
     this.stopWaiting();
     this.state = 'settled';
-    this.followers?.dismissAll();
+    this.inside?.executions.dismissAll();
   }
 
   /** Gives the attempt up: its signal aborts, and so does everything that was started inside. */
@@ -70,30 +66,31 @@ export class Attempt implements AttemptContext, Scope {
     this.stopWaiting();
     this.state = 'abandoned';
     this.reason = reason;
-    this.followers?.abortAll(reason);
+    this.inside?.executions.abortAll(reason);
     this.controller?.abort(reason);
   }
 
   /** Keeps something for work that was abandoned and has not ended. */
   hold(holding: Holding): void {
-    (this.holdings ??= []).push(holding);
+    (this.afterlife ??= new Afterlife()).holdings.push(holding);
   }
 
   /** Knows of a promise of the work that nobody will be listening to once the attempt is given up. */
   watch(work: PromiseLike<unknown>): void {
     if (!this.owner.holdsForWork) return;
 
-    this.watched += 1;
+    const afterlife = (this.afterlife ??= new Afterlife());
+    afterlife.watched += 1;
     const unwatch = (): void => {
-      this.watched -= 1;
-      if (this.watched === 0) this.end();
+      afterlife.watched -= 1;
+      if (afterlife.watched === 0) this.end();
     };
     work.then(unwatch, unwatch);
   }
 
   /** Whether a promise that is watched is still pending. */
   get isWatched(): boolean {
-    return this.watched > 0;
+    return this.afterlife !== undefined && this.afterlife.watched > 0;
   }
 
   /** The work of an abandoned attempt has settled, unheard. */
@@ -101,40 +98,59 @@ export class Attempt implements AttemptContext, Scope {
     if (this.state !== 'abandoned') return;
 
     this.state = 'ended';
-    const holdings = this.holdings;
-    this.holdings = undefined;
-    if (holdings !== undefined) for (const holding of holdings) holding.onWorkEnded();
+    this.afterlife?.holdings.forEach((holding) => holding.onWorkEnded());
+    this.afterlife = undefined;
   }
 
   follow(follower: Follower): Link {
-    this.updateWaiting(1, 0);
+    const inside = (this.inside ??= new Inside());
+    const waited = inside.allWait;
+    inside.count += 1;
+    this.tellWaiting(inside, waited);
 
-    return (this.followers ??= new FollowerList()).add(follower);
+    return inside.executions.add(follower);
   }
 
   leave(link: Link): void {
     link.cut();
-    this.updateWaiting(-1, 0);
+    const inside = this.inside as Inside;
+    const waited = inside.allWait;
+    inside.count -= 1;
+    this.tellWaiting(inside, waited);
   }
 
   onWait(begins: boolean): void {
-    this.updateWaiting(0, begins ? 1 : -1);
+    const inside = this.inside as Inside;
+    const waited = inside.allWait;
+    inside.waiting += begins ? 1 : -1;
+    this.tellWaiting(inside, waited);
   }
 
-  /** Time counts as waiting while all that runs inside waits. */
-  private updateWaiting(following: number, waiting: number): void {
-    const waited = this.allWait();
-    this.following += following;
-    this.waiting += waiting;
-    const waits = this.allWait();
-    if (waits !== waited && this.state === 'running') this.owner.markWaiting(waits);
+  private tellWaiting({ allWait }: Inside, waited: boolean): void {
+    if (allWait !== waited && this.state === 'running') this.owner.markWaiting(allWait);
   }
 
   private stopWaiting(): void {
-    if (this.allWait()) this.owner.markWaiting(false);
+    if (this.inside?.allWait === true) this.owner.markWaiting(false);
   }
+}
 
-  private allWait(): boolean {
-    return this.waiting > 0 && this.waiting === this.following;
+/** The executions that were started inside an attempt and have not ended. */
+class Inside {
+  readonly executions = new FollowerList();
+  count = 0;
+  /** How many of them wait in a queue. */
+  waiting = 0;
+
+  /** Time counts as waiting while all that runs inside waits. */
+  get allWait(): boolean {
+    return this.waiting > 0 && this.waiting === this.count;
   }
+}
+
+/** What is to be done once work that may outlive its attempt has ended. */
+class Afterlife {
+  readonly holdings: Holding[] = [];
+  /** Promises of the work that are pending. */
+  watched = 0;
 }

@@ -67,6 +67,12 @@ export interface ExecuteOptions {
   readonly ambient?: boolean | undefined;
 }
 
+/** How long a call has waited in our own queues, in milliseconds, and since when it does. */
+interface WaitingTime {
+  total: number;
+  since: number | undefined;
+}
+
 export type Work = (context: AttemptContext) => unknown;
 
 /** Runs {@link Execution.performWork} inside the scope of the attempt. */
@@ -76,7 +82,6 @@ function performInScope(execution: Execution, scope: Scope): void {
 
 export abstract class Execution implements Follower, AttemptOwner {
   readonly pipeline: Pipeline;
-  readonly source: string | undefined;
   /** What each entered stage remembers about this call; `undefined` when that is nothing. */
   readonly frames: unknown[];
   /** The outcome on its way out. */
@@ -98,14 +103,16 @@ export abstract class Execution implements Follower, AttemptOwner {
   private callerLink: Link | undefined = undefined;
   /** Whether attempts are ambient; set before the start by executions whose attempts always are. */
   protected opensScope = false;
-  private waitedBefore = 0;
-  private waitsSince = -1;
+  private waits: WaitingTime | undefined = undefined;
 
   constructor(pipeline: Pipeline, options: ExecuteOptions | undefined) {
     this.pipeline = pipeline;
     this.options = options;
-    this.source = options?.source;
     this.frames = new Array<unknown>(pipeline.stages.length).fill(undefined);
+  }
+
+  get source(): string | undefined {
+    return this.options?.source;
   }
 
   /** Whether slots are kept for abandoned work until it has ended. */
@@ -161,7 +168,8 @@ export abstract class Execution implements Follower, AttemptOwner {
     this.outerLink = outer?.follow(this);
     if (signal !== undefined) this.callerLink = followSignal(signal, this);
     this.opensScope ||=
-      this.options?.ambient !== false && (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
+      this.options?.ambient !== false &&
+      (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
     this.proceed(0);
   }
 
@@ -242,18 +250,22 @@ export abstract class Execution implements Follower, AttemptOwner {
   }
 
   markWaiting(waits: boolean): void {
+    const time = (this.waits ??= { total: 0, since: undefined });
     if (waits) {
-      this.waitsSince = now();
-    } else if (this.waitsSince >= 0) {
-      this.waitedBefore = this.waitedMs();
-      this.waitsSince = -1;
+      time.since = now();
+    } else if (time.since !== undefined) {
+      time.total += now() - time.since;
+      time.since = undefined;
     }
     this.outer?.onWait(waits);
   }
 
   /** How long this call has waited in our queues so far, in milliseconds. */
   waitedMs(): number {
-    return this.waitsSince < 0 ? this.waitedBefore : this.waitedBefore + now() - this.waitsSince;
+    if (this.waits === undefined) return 0;
+
+    const { total, since } = this.waits;
+    return since === undefined ? total : total + now() - since;
   }
 
   private unwind(): void {

@@ -32,21 +32,27 @@ export abstract class ResiliencePolicy {
    * @throws TypeError (as a rejection) when `work` is not a function or `signal` is not an `AbortSignal`.
    */
   execute<T>(work: (context: AttemptContext) => T | PromiseLike<T>, options?: ExecuteOptions): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (typeof work !== 'function') throw new TypeError(`work: expected a function, got ${typeof work}.`);
-      if (options !== undefined) checkOptions(options);
-      new PromiseExecution(this.pipeline, options, { work, resolve, reject }).start();
-    });
+    const misuse = misuseOf(work, options);
+    if (misuse !== undefined) return Promise.reject(misuse);
+
+    const execution = new PromiseExecution(this.pipeline, options, work);
+    execution.start();
+    return execution.promise as Promise<T>;
   }
 
   /** Calls `listener` with the events of this policy, and of all its stages, until the returned function is called. */
   abstract subscribe(listener: ResilienceListener): () => void;
 }
 
-function checkOptions({ signal }: ExecuteOptions): void {
-  if (signal === undefined || typeof signal?.addEventListener === 'function') return;
+function misuseOf(work: unknown, options: ExecuteOptions | undefined): TypeError | undefined {
+  if (typeof work !== 'function') return new TypeError(`work: expected a function, got ${show(work)}.`);
 
-  throw new TypeError(`signal: expected an AbortSignal, got ${show(signal)}.`);
+  const signal: unknown = options?.signal;
+  if (signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.addEventListener === 'function') {
+    return undefined;
+  }
+
+  return new TypeError(`signal: expected an AbortSignal, got ${show(signal)}.`);
 }
 
 /** One policy by itself. The base of each of them. */
@@ -117,23 +123,37 @@ export function wrapNamed(name: string, policies: readonly ResiliencePolicy[]): 
   return new PolicyWrap(policies, name);
 }
 
-interface PromiseCall {
-  readonly work: Work;
-  readonly resolve: (value: never) => void;
-  readonly reject: (reason: unknown) => void;
+type Resolve = (value: unknown) => void;
+type Reject = (reason: unknown) => void;
+
+const nobody = (): void => {};
+let latestResolve: Resolve = nobody;
+let latestReject: Reject = nobody;
+
+/** The one executor of all promises: a closure per call would only be read once. */
+function keepSettlers(resolve: Resolve, reject: Reject): void {
+  latestResolve = resolve;
+  latestReject = reject;
 }
 
 /** An execution whose outcome is a promise. */
 class PromiseExecution extends Execution {
-  private readonly call: PromiseCall;
+  readonly promise: Promise<unknown>;
+  private readonly work: Work;
+  private readonly resolve: Resolve;
+  private readonly reject: Reject;
 
-  constructor(pipeline: Pipeline, options: ExecuteOptions | undefined, call: PromiseCall) {
+  constructor(pipeline: Pipeline, options: ExecuteOptions | undefined, work: Work) {
     super(pipeline, options);
-    this.call = call;
+    this.work = work;
+    this.promise = new Promise(keepSettlers);
+    this.resolve = latestResolve;
+    this.reject = latestReject;
+    latestResolve = latestReject = nobody;
   }
 
   performWork(attempt: Attempt): void {
-    this.performHandler(attempt, this.call.work);
+    this.performHandler(attempt, this.work);
   }
 
   protected performHandler(attempt: Attempt, work: Work): void {
@@ -152,8 +172,8 @@ class PromiseExecution extends Execution {
   }
 
   protected deliver(ok: boolean, value: unknown): void {
-    if (ok) this.call.resolve(value as never);
-    else this.call.reject(value);
+    if (ok) this.resolve(value);
+    else this.reject(value);
   }
 
   private await(attempt: Attempt, result: PromiseLike<unknown>): void {

@@ -44,6 +44,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
   readonly options: ResolvedCircuitBreakerOptions;
   private window: SlidingWindow;
   private era: Era = { state: 'closed' };
+  /** What calls of this era hold of which nobody will ask how long they took. */
+  private timeless = new Permit(this.era, 0, 0);
   private inFlight = new CallsInFlight();
   private failuresInARow = 0;
   private failedPeriods = 0;
@@ -115,7 +117,9 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private admit(execution: Execution, at: number): Permit | undefined {
     const { era } = this;
     if (era.state === 'closed' && this.options.slowCallDuration === undefined) {
-      return new Permit(era, execution.canBeCutAround(at) ? now() : 0, execution.waitedMs());
+      if (!execution.canBeCutAround(at)) return this.timeless;
+
+      return new Permit(era, now(), execution.waitedMs());
     }
 
     const time = now();
@@ -242,6 +246,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private change(era: Era, source: string | undefined): void {
     const from = this.era.state;
     this.era = era;
+    this.timeless = new Permit(era, 0, 0);
     this.inFlight = new CallsInFlight();
     this.failuresInARow = 0;
     const to = era.state;

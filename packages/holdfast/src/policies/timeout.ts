@@ -57,9 +57,9 @@ export class TimeoutPolicy extends StagePolicy {
     const limitMs = typeof this.limit === 'number' ? this.limit : this.askLimit(execution, at);
     if (limitMs === undefined) return false;
 
-    const frame = new RunningLimit(this, { execution, at, limitMs });
+    const frame = new RunningLimit(this, execution, at);
     execution.frames[at] = frame;
-    frame.timer = startLimit(limitMs, frame);
+    frame.start(limitMs);
     return true;
   }
 
@@ -106,23 +106,27 @@ export class TimeoutPolicy extends StagePolicy {
 class RunningLimit implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
-  readonly limitMs: number;
-  readonly dueAt: number;
-  lifted = false;
-  timer: Timer = undefined;
+  limitMs = 0;
+  dueAt = 0;
+  private timer: Timer = undefined;
   private readonly policy: TimeoutPolicy;
   private readonly waitedBefore: number;
 
-  constructor(
-    policy: TimeoutPolicy,
-    { execution, at, limitMs }: { execution: Execution; at: number; limitMs: number },
-  ) {
+  constructor(policy: TimeoutPolicy, execution: Execution, at: number) {
     this.policy = policy;
     this.execution = execution;
     this.at = at;
-    this.limitMs = limitMs;
     this.waitedBefore = execution.waitedMs();
+  }
+
+  get lifted(): boolean {
+    return this.timer === undefined;
+  }
+
+  start(limitMs: number): void {
+    this.limitMs = limitMs;
     this.dueAt = now() + limitMs;
+    this.timer = startLimit(limitMs, this);
   }
 
   expire(stalled: boolean): void {
@@ -135,8 +139,8 @@ class RunningLimit implements LimitTarget {
   }
 
   lift(): void {
-    this.lifted = true;
     stopTimer(this.timer);
+    this.timer = undefined;
   }
 }
 

@@ -1,3 +1,5 @@
+import { createPolicy } from 'holdfast';
+import { EventRecorder } from 'holdfast/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askRoute, askUntil } from './attempts.js';
 import { scriptCarrier } from './carrier.js';
@@ -29,5 +31,19 @@ describe('the page on attempts shows', () => {
     shutdown.abort(reason);
 
     expect(await quotes).toBe(reason);
+  });
+
+  it('the order of the events of a call in whose middle a breaker opens', async () => {
+    const policy = createPolicy({
+      retry: 5,
+      circuitBreaker: { minimumCalls: 2, failureRateThreshold: 100 },
+      fallback: () => 'flat rate',
+    });
+    const events = new EventRecorder(policy);
+    const call = policy.execute(() => Promise.reject(new Error('down')));
+    await vi.advanceTimersByTimeAsync(600);
+
+    expect(await call).toBe('flat rate');
+    expect(events.types).toEqual(['retry', 'circuit-open', 'retry', 'circuit-rejected', 'fallback']);
   });
 });

@@ -24,7 +24,7 @@ import {
   Signal,
   Timeout,
 } from '@nestjs/resilience';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters } from './fixtures/application.js';
 import { Backend, isPending } from './fixtures/backend.js';
 

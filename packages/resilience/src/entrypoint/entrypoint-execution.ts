@@ -4,6 +4,7 @@ import type { Subscriber } from 'rxjs';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
 import type { ResponseState } from '../transports/http-response.js';
+import { isStreamedBody } from '../transports/transfer.js';
 
 /** One call of an entrypoint. */
 export interface EntrypointCall {
@@ -12,7 +13,7 @@ export interface EntrypointCall {
   readonly subscriber: Subscriber<unknown>;
   readonly plan: Plan;
   readonly repeats: boolean;
-  /** Over HTTP: what has happened to the response. */
+  /** Over HTTP: what has happened to the response. Server-sent events begin with the first one, not with the head. */
   readonly response: ResponseState | undefined;
   /** Whether the transport answers once, with the last value, when the handler has completed. */
   readonly answersAtEnd: boolean;
@@ -51,7 +52,7 @@ export class EntrypointExecution extends ObservableExecution {
 
   protected override onValue(attempt: Attempt, value: unknown): void {
     if (!this.call.answersAtEnd) super.onValue(attempt, value);
-    else if (this.call.response?.isStream(value) === true) this.sendStream(attempt, value);
+    else if (this.call.response !== undefined && isStreamedBody(value)) this.sendStream(attempt, value);
     else (this.held ??= []).push(value);
   }
 
@@ -66,11 +67,11 @@ export class EntrypointExecution extends ObservableExecution {
   private sendStream(attempt: Attempt, body: unknown): void {
     this.commit();
     this.stopListening();
-    this.call.response?.onTransferred(body, (outcome) => {
+    const sent = this.call.response?.followTransfer(body, (outcome) => {
       if (outcome.state === 'left') this.onAbort(new DOMException('The client has gone', 'AbortError'));
       else this.settle(attempt, outcome.state === 'sent', outcome.error);
     });
-    this.subscriber.next(body);
+    this.subscriber.next(sent);
     this.completeEarly();
   }
 }

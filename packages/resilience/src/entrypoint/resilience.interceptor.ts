@@ -42,8 +42,9 @@ export class ResilienceInterceptor implements NestInterceptor {
     const repeats = plan.withRetry !== plan.withoutRetry && mayRepeat(plan, context);
     const { pipeline } = repeats ? plan.withRetry : plan.withoutRetry;
     const kind = context.getType<string>();
-    const answersAtEnd = (kind === 'http' && !plan.streamsEvents) || kind === 'graphql';
-    const response = kind === 'http' ? new ResponseState(context, this.adapterHost.httpAdapter) : undefined;
+    const answersOnce = kind === 'http' && !plan.streamsEvents;
+    const answersAtEnd = answersOnce || kind === 'graphql';
+    const response = answersOnce ? new ResponseState(context, this.adapterHost.httpAdapter) : undefined;
     const { translate } = this;
 
     return new Observable((subscriber) => {

@@ -1,12 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { StreamableFile, type ExecutionContext, type HttpServer } from '@nestjs/common';
-
-/** How the transfer of a streamed body ended. */
-export type TransferOutcome =
-  | { readonly state: 'sent'; readonly error?: undefined }
-  | { readonly state: 'failed'; readonly error: unknown }
-  /** The client went away: nobody's failure. */
-  | { readonly state: 'left'; readonly error?: undefined };
+import type { ExecutionContext, HttpServer } from '@nestjs/common';
+import { followTransfer, type TransferOutcome } from './transfer.js';
 
 /** What has happened to the response of an HTTP request, on any adapter. */
 export class ResponseState {
@@ -37,25 +31,11 @@ export class ResponseState {
     }
   }
 
-  /** Whether a handler's value is a body that is read while it is sent. */
-  isStream(value: unknown): boolean {
-    if (typeof value !== 'object' || value === null) return false;
-    if (value instanceof StreamableFile) return true;
-    if (value instanceof Response) return value.body !== null;
-
-    return value instanceof ReadableStream || Symbol.asyncIterator in value;
-  }
-
-  /** Tells, once, how the transfer of this body ended. */
-  onTransferred(body: unknown, tell: (outcome: TransferOutcome) => void): void {
+  /** Tells, once, how the transfer of a streamed body ended. Returns the body to send. */
+  followTransfer(body: unknown, tell: (outcome: TransferOutcome) => void): unknown {
     const response = rawResponse(this.response);
-    let failure: TransferOutcome | undefined;
-    if (body instanceof StreamableFile) {
-      body.getStream().once('error', (error) => (failure = { state: 'failed', error }));
-    }
-    response?.once('close', () => {
-      tell(failure ?? (response.writableFinished ? { state: 'sent' } : { state: 'left' }));
-    });
+
+    return response === undefined ? body : followTransfer(body, response, tell);
   }
 }
 

@@ -1,0 +1,147 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+
+/**
+ * Bodies that are read while they are sent. Nest sends files, Node and web streams, web responses and async iterables
+ * like that; here is seen how that ends.
+ */
+
+/** How the transfer of a streamed body ended. */
+export type TransferOutcome =
+  | { readonly state: 'sent'; readonly error?: undefined }
+  | { readonly state: 'failed'; readonly error: unknown }
+  /** The client went away: nobody's failure. */
+  | { readonly state: 'left'; readonly error?: undefined };
+
+/** Whether a handler's value is a body that is read while it is sent. */
+export function isStreamedBody(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof StreamableFile) return true;
+  if (isWebResponse(value)) return value.body !== null;
+
+  return Symbol.asyncIterator in value && !('then' in value && typeof value.then === 'function');
+}
+
+/** Tells, once, how the transfer of a body ended. Returns the body to send in its place. */
+export function followTransfer(
+  body: unknown,
+  response: ServerResponse,
+  tell: (outcome: TransferOutcome) => void,
+): unknown {
+  let failure: TransferOutcome | undefined;
+  const sent = watchFailure(body as object, (error) => (failure ??= { state: 'failed', error }));
+  onResponseOver(response, (complete) => tell(failure ?? { state: complete ? 'sent' : 'left' }));
+
+  return sent;
+}
+
+function watchFailure(body: object, onFailure: (error: unknown) => void): unknown {
+  if (body instanceof StreamableFile) watchNodeStream(body.getStream(), onFailure);
+  else if (isWebResponse(body)) watchWebStream(body.body as ReadableStream, onFailure);
+  else if (isWebStream(body)) watchWebStream(body, onFailure);
+  else if ('on' in body) watchNodeStream(body as Readable, onFailure);
+  else return new WatchedIterable(body as AsyncIterable<unknown>, onFailure);
+
+  return body;
+}
+
+function watchNodeStream(stream: Readable, onFailure: (error: unknown) => void): void {
+  // One that has failed already has emitted its error.
+  if (stream.errored) onFailure(stream.errored);
+  else stream.once('error', onFailure);
+}
+
+/** A web stream tells of its failure only whoever reads it. */
+function watchWebStream(stream: ReadableStream, onFailure: (error: unknown) => void): void {
+  const getReader = stream.getReader.bind(stream) as () => ReadableStreamDefaultReader;
+  const value = (...options: Parameters<typeof getReader>): ReadableStreamDefaultReader => {
+    const reader = getReader(...options);
+    reader.closed.catch(onFailure);
+    return reader;
+  };
+  Object.defineProperty(stream, 'getReader', { value, configurable: true, writable: true });
+}
+
+class WatchedIterable implements AsyncIterable<unknown> {
+  constructor(
+    private readonly source: AsyncIterable<unknown>,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  [Symbol.asyncIterator](): AsyncIterator<unknown> {
+    const iterator = this.source[Symbol.asyncIterator]();
+    const { onFailure } = this;
+
+    return {
+      async next() {
+        try {
+          return await iterator.next();
+        } catch (error) {
+          onFailure(error);
+          throw error;
+        }
+      },
+      async return() {
+        return (await iterator.return?.()) ?? { done: true, value: undefined };
+      },
+    };
+  }
+}
+
+/** Calls `listener` once when a response has been sent completely, or will not be any more. */
+function onResponseOver(response: ServerResponse, listener: (complete: boolean) => void): void {
+  let over = false;
+  const end = (complete: boolean): void => {
+    if (over) return;
+
+    over = true;
+    stopWaiting();
+    listener(complete);
+  };
+  // Not the response's own `close`: Nest and Fastify listen for that as often as Node tolerates, and one that waits
+  // for those before it on the connection does not hear of it.
+  const stopWaiting = onClosed(connectionOf(response), () => end(response.writableFinished));
+  response.once('finish', () => end(true));
+}
+
+/** What is closed when a client goes away: with HTTP/2 a stream of the connection, before that the connection. */
+function connectionOf(response: ServerResponse): Closable | undefined {
+  return (response as { readonly stream?: Closable }).stream ?? response.req?.socket;
+}
+
+interface Closable {
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** What waits for a connection: one listener for all, since a client may send any number of requests at once. */
+const waiting = new WeakMap<Closable, Set<() => void>>();
+
+function onClosed(connection: Closable | undefined, listener: () => void): () => void {
+  // Runtimes that imitate Node's server may have no connection that could close.
+  if (typeof connection?.once !== 'function') return () => {};
+  if (connection.destroyed) {
+    process.nextTick(listener);
+    return () => {};
+  }
+
+  const known = waiting.get(connection);
+  const listeners = known ?? new Set<() => void>();
+  listeners.add(listener);
+  if (known === undefined) {
+    waiting.set(connection, listeners);
+    connection.once('close', () => [...listeners].forEach((call) => call()));
+  }
+
+  return () => void listeners.delete(listener);
+}
+
+/** As Nest knows them: by their tag, so that those of other implementations count too. */
+function isWebResponse(value: object): value is Response {
+  return Object.prototype.toString.call(value) === '[object Response]';
+}
+
+function isWebStream(value: object): value is ReadableStream {
+  return 'getReader' in value && typeof value.getReader === 'function';
+}

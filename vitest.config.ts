@@ -22,6 +22,14 @@ const project = (name: string, folder: string, include: string[]): TestProjectIn
   },
 });
 
+/** Runs a file once, before the first worker of the project. */
+const withSetup =
+  (file: string) =>
+  (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
+    ...base,
+    test: { ...base.test, globalSetup: [at(file)] },
+  });
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -29,7 +37,9 @@ export default defineConfig({
       project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
       project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
-      project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
+      withSetup('examples/shop/e2e/build-shop.ts')(
+        project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
+      ),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -1,10 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { whatToTry } from '../src/launch/what-to-try.js';
 import { ShopProcesses } from '../src/walkthrough/shop-processes.js';
-import { buildShop } from './build-shop.js';
 
 const STARTING_MS = 30_000;
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
@@ -20,8 +19,6 @@ function run(command: string): string {
 describe('npm start', () => {
   let processes: ShopProcesses | undefined;
   let blocker: Server | undefined;
-
-  beforeAll(buildShop, 180_000);
 
   afterEach(async () => {
     await processes?.stop();

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ShopClient } from '../src/walkthrough/shop-client.js';
 import { ShopProcesses } from '../src/walkthrough/shop-processes.js';
 import { walkthrough, type StepName, type StepReport } from '../src/walkthrough/walkthrough.js';
-import { buildShop } from './build-shop.js';
 
 /** Shorter than the 30 s of the documentation, and long enough for the steps that need an open breaker. */
 const OPEN_DURATION = '5s';
@@ -18,13 +17,12 @@ describe('The walkthrough, over sockets', () => {
   let processes: ShopProcesses;
 
   beforeAll(async () => {
-    buildShop();
     processes = new ShopProcesses({ OPEN_DURATION });
     const shop = new ShopClient(await processes.addresses());
     for await (const report of walkthrough(shop, processes.log)) {
       reports.set(report.name, report);
     }
-  }, 180_000);
+  }, 120_000);
 
   afterAll(async () => {
     await processes?.stop();
@@ -94,7 +92,8 @@ describe('The walkthrough, over sockets', () => {
         message: 'Service temporarily unavailable',
         code: 'CIRCUIT_OPEN',
       },
-      retryAfter: '5',
+      // 5 is what is left of openDuration, rounded up; 4 once a busy machine needs a second to get here.
+      retryAfter: expect.stringMatching(/^[45]$/) as unknown,
     });
     expect(step('booking').carrier).toEqual({ requests: 0, cancelled: 0 });
   });
@@ -118,7 +117,7 @@ describe('The walkthrough, over sockets', () => {
     ]);
     expect(refused[0]?.retryAfter).toBeNull();
     expect(answers.find(({ status }) => status === 200)?.contentType).toMatch(/^text\/csv/);
-    expect(log).toContain('WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)');
+    expect(log).toEqual(['WARN [Resilience] OrdersController.export is at capacity (2 running, 3 queued)']);
   });
 
   it('lets six of eight look-ups reach the partner', () => {

@@ -4,7 +4,7 @@ import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nes
 import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
-import { isPending, turns } from './fixtures/backend.js';
+import { isPending, turns, until } from './fixtures/backend.js';
 import type { OpenAnswer } from './fixtures/client.js';
 
 /** One run of the handler, fed by the test. */
@@ -221,7 +221,7 @@ onBothAdapters('Server-sent events', (start) => {
       }
 
       answer.leave();
-      await expect.poll(() => bulkhead.active).toBe(0);
+      await until(() => bulkhead.active === 0);
 
       expect(feeds[0]?.stops).toBe(1);
       expect(feeds[0]?.signal.aborted).toBe(true);
@@ -244,7 +244,7 @@ onBothAdapters('Server-sent events', (start) => {
       code: 'BULKHEAD_FULL',
     });
     first.leave();
-    await expect.poll(() => app.resilience.bulkhead('feeds').active).toBe(0);
+    await until(() => app.resilience.bulkhead('feeds').active === 0);
   });
 
   it('are refused with a real 503 while no head has left: breaker, with Retry-After', async () => {
@@ -277,7 +277,7 @@ onBothAdapters('Server-sent events', (start) => {
 
     const left = await openStream(app, '/broken');
     left.leave();
-    await expect.poll(() => feeds[2]?.stops).toBe(1);
+    await until(() => feeds[2]?.stops === 1);
     expect(breaker.stats.total).toBe(2);
 
     const late = await openStream(app, '/broken');

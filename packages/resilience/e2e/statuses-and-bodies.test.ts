@@ -26,7 +26,7 @@ import {
 } from '@nestjs/resilience';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters } from './fixtures/application.js';
-import { Backend, isPending } from './fixtures/backend.js';
+import { Backend, isPending, until } from './fixtures/backend.js';
 
 let backend: Backend;
 
@@ -137,12 +137,12 @@ onBothAdapters('What a client is told', (start) => {
   });
 
   it('is 503 without Retry-After when a bulkhead is full, and when the wait in its queue was too long', async () => {
-    const { call } = await startStages();
+    const { call, resilience } = await startStages();
     freezeTime();
     const running = call('/bulkhead');
     const inside = await backend.reached(1);
     const waiting = call('/bulkhead');
-    await expect.poll(() => isPending(waiting)).toBe(true);
+    await until(() => resilience.bulkhead('secret-pool').queued === 1);
 
     const surplus = await call('/bulkhead');
     expect(surplus.status).toBe(503);

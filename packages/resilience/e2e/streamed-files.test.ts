@@ -5,7 +5,7 @@ import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nes
 import { of } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
-import { Backend, turns } from './fixtures/backend.js';
+import { Backend, turns, until } from './fixtures/backend.js';
 import { send } from './fixtures/client.js';
 
 let backend: Backend;
@@ -72,7 +72,7 @@ onBothAdapters('A body that is read while it is sent', (start) => {
 
     return { ...app, state };
   };
-  const isIdle = (app: Application) => expect.poll(() => app.resilience.bulkhead('transfers').active).toBe(0);
+  const isIdle = (app: Application) => until(() => app.resilience.bulkhead('transfers').active === 0);
 
   it.each(KINDS)('keeps its slot, and counts, until it has been transferred: %s', async (_, bodyOf) => {
     const app = await startFiles();
@@ -131,7 +131,7 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     expect(app.state()).toMatchObject({ total: 0, abandoned: 0 });
     expect(app.events).toEqual([]);
     // A generator that waits for its source cannot be stopped.
-    if (kind !== 'an async generator') await expect.poll(() => source.destroyed).toBe(true);
+    if (kind !== 'an async generator') await until(() => source.destroyed);
   });
 
   it.each(KINDS)('that fails on the way is cut off, counts as failed, and is not repeated: %s', async (_, bodyOf) => {
@@ -240,7 +240,7 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     const app = await startFiles();
 
     expect((await app.call('/observed')).text).toBe('observed');
-    await expect.poll(() => app.resilience.bulkhead('observed').active).toBe(0);
+    await until(() => app.resilience.bulkhead('observed').active === 0);
   });
 
   it('gives its slot back when it waits behind another answer on a connection that closes', async () => {

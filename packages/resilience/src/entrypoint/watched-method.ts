@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Attempt, currentScope, isThenable } from 'holdfast/binding';
-import { describeHandler, isHandler } from './handler.js';
+import { describeHandler, isHandler, methodsOf } from './handler.js';
 
 /**
  * Handlers whose promises are watched. Nest hands an interceptor a stream of the handler's result; once an attempt is
@@ -19,9 +19,12 @@ export function watched(method: Method): Method {
   const watching: Method = function (...parameters) {
     const attempt = currentScope();
     const result = method.apply(this, parameters);
-    if (attempt instanceof Attempt && isThenable(result)) attempt.watch(result);
+    if (!(attempt instanceof Attempt) || !isThenable(result)) return result;
 
-    return result;
+    // Others, such as queries, may run anew each time that somebody listens to them.
+    const promise = result instanceof Promise ? result : Promise.resolve(result);
+    attempt.watch(promise);
+    return promise;
   };
   Object.defineProperties(watching, {
     name: { value: method.name, configurable: true },
@@ -35,14 +38,17 @@ export function watched(method: Method): Method {
   return watching;
 }
 
-/** The same for the handlers of a class that is decorated as a whole. */
+/** The same for the handlers of a class that is decorated as a whole, inherited ones too. */
 export function watchMethods(cls: Function): void {
   const prototype = cls.prototype as object;
-  for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-    const method: unknown = descriptor.value;
-    if (typeof method !== 'function' || name === 'constructor') continue;
-    if (!descriptor.configurable || !isHandler(describeHandler(cls, name, method))) continue;
+  for (const [name, method] of methodsOf(cls)) {
+    const own = Object.getOwnPropertyDescriptor(prototype, name);
+    if (own?.configurable === false || !isHandler(describeHandler(cls, name, method))) continue;
 
-    Object.defineProperty(prototype, name, { ...descriptor, value: watched(method as Method) });
+    const value = watched(method as Method);
+    Object.defineProperty(prototype, name, { ...(own ?? INHERITED), value });
   }
 }
+
+/** As methods are declared. */
+const INHERITED = { configurable: true, enumerable: false, writable: true } as const;

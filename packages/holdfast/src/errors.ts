@@ -15,19 +15,13 @@ const BRANDS = {
 /** Marks a timeout that says nothing about the dependency; see {@link discount}. */
 const DISCOUNTED = Symbol.for('holdfast.error.discounted');
 
-interface ErrorClass {
-  readonly prototype: object;
-}
-
-/** `instanceof` by brand for the class itself, by prototype for what users derive from it. */
-function isInstance(brand: symbol, owner: ErrorClass, asked: unknown, value: unknown): boolean {
-  if (asked !== owner) return Function.prototype[Symbol.hasInstance].call(asked as never, value);
-
-  return hasBrand(value, brand);
-}
-
 function hasBrand(value: unknown, brand: symbol): boolean {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+}
+
+/** What users derive from our classes is recognised by its prototype. */
+function derives(value: unknown, owner: object): boolean {
+  return Function.prototype[Symbol.hasInstance].call(owner as never, value);
 }
 
 /** Base of every error that a policy makes. */
@@ -43,7 +37,7 @@ export abstract class ResilienceError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.resilience, ResilienceError, this, value);
+    return this === ResilienceError ? hasBrand(value, BRANDS.resilience) : derives(value, this);
   }
 }
 
@@ -61,7 +55,7 @@ export abstract class RejectionError extends ResilienceError {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.rejection, RejectionError, this, value);
+    return this === RejectionError ? hasBrand(value, BRANDS.rejection) : derives(value, this);
   }
 }
 
@@ -77,7 +71,7 @@ export class ResilienceTimeoutError extends ResilienceError {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.timeout, ResilienceTimeoutError, this, value);
+    return this === ResilienceTimeoutError ? hasBrand(value, BRANDS.timeout) : derives(value, this);
   }
 }
 
@@ -91,7 +85,7 @@ export class CircuitOpenError extends RejectionError {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.circuitOpen, CircuitOpenError, this, value);
+    return this === CircuitOpenError ? hasBrand(value, BRANDS.circuitOpen) : derives(value, this);
   }
 }
 
@@ -108,7 +102,7 @@ export class BulkheadFullError extends RejectionError {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.bulkheadFull, BulkheadFullError, this, value);
+    return this === BulkheadFullError ? hasBrand(value, BRANDS.bulkheadFull) : derives(value, this);
   }
 }
 
@@ -122,7 +116,7 @@ export class OutboundRateLimitError extends RejectionError {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstance(BRANDS.rateLimited, OutboundRateLimitError, this, value);
+    return this === OutboundRateLimitError ? hasBrand(value, BRANDS.rateLimited) : derives(value, this);
   }
 }
 

@@ -121,8 +121,9 @@ export class BulkheadPolicy extends StagePolicy {
   /** @internal */
   keepFor(execution: Execution, at: number, attempt: Attempt): void {
     let frame = execution.frames[at];
-    if (frame === HELD)
+    if (frame === HELD) {
       frame = execution.frames[at] = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
+    }
     if (frame instanceof KeptSlot) frame.keepFor(attempt);
   }
 

@@ -22,13 +22,17 @@ const project = (name: string, folder: string, include: string[]): TestProjectIn
   },
 });
 
-/** Runs a file once, before the first worker of the project. */
-const withSetup =
-  (file: string) =>
-  (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
-    ...base,
-    test: { ...base.test, globalSetup: [at(file)] },
-  });
+/** The shop's end-to-end suites start its compiled files. */
+const compiled = (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
+  ...base,
+  test: { ...base.test, globalSetup: [at('examples/shop/e2e/build-shop.ts')] },
+});
+
+/** Runs when all others have ended: for a suite whose subject is real time. */
+const alone = (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
+  ...base,
+  test: { ...base.test, sequence: { groupOrder: 1 } },
+});
 
 export default defineConfig({
   test: {
@@ -37,9 +41,8 @@ export default defineConfig({
       project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
       project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
-      withSetup('examples/shop/e2e/build-shop.ts')(
-        project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
-      ),
+      compiled(project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts'])),
+      alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']))),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -4,6 +4,10 @@ import { walkthrough, type StepReport } from './walkthrough.js';
 
 const LONGEST_BODY = 130;
 
+const BUSY =
+  'On a busy machine, play it again: a timeout that fires more than 50 ms late is no fault of the carrier, ' +
+  'and the breaker leaves it out.';
+
 /** One step for the terminal: when, what, its answers, and each documented outcome with whether it came. */
 function print(report: StepReport, number: number, sinceStartMs: number): void {
   console.log(`\n${number}. ${report.title} (at ${seconds(sinceStartMs)}, took ${seconds(report.elapsedMs)})`);
@@ -38,9 +42,7 @@ try {
     print(report, ++number, performance.now() - start - report.elapsedMs);
     missed += report.findings.filter(({ met }) => !met).length;
   }
-  console.log(
-    missed === 0 ? '\nEverything went as documented.' : `\n${missed} outcomes differ from the documentation.`,
-  );
+  console.log(missed === 0 ? '\nEverything went as documented.' : `\nNot as documented: ${missed}. ${BUSY}`);
   process.exitCode = missed === 0 ? 0 : 1;
 } finally {
   await processes.stop();

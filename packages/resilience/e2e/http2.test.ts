@@ -1,0 +1,117 @@
+import { connect, type ClientHttp2Session } from 'node:http2';
+import { PassThrough } from 'node:stream';
+import { Controller, Get, StreamableFile } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Bulkhead, CircuitBreaker, Signal, Timeout } from '@nestjs/resilience';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeClosing, freezeTime, onFastify } from './fixtures/application.js';
+import { Backend, turns, until } from './fixtures/backend.js';
+
+let backend: Backend;
+
+beforeEach(() => {
+  backend = new Backend();
+});
+
+@Controller()
+class StreamsController {
+  @Get('limited')
+  @Timeout(100)
+  limited(@Signal() signal: AbortSignal) {
+    return backend.call(signal);
+  }
+
+  @Get('broken')
+  @CircuitBreaker({ name: 'broken', openDuration: '30s' })
+  @Timeout('1m')
+  broken() {
+    return backend.call();
+  }
+
+  @Get('file')
+  @Bulkhead({ name: 'files', maxConcurrent: 1 })
+  file() {
+    return backend.call();
+  }
+}
+
+// Nest's Express adapter has no HTTP/2.
+onFastify('Over HTTP/2', (start) => {
+  const open = async () => {
+    const app = await start({
+      controllers: [StreamsController],
+      adapter: new FastifyAdapter({ http2: true } as object),
+    });
+    const session = connect(app.url);
+    session.on('error', () => {});
+    beforeClosing(() => session.destroy());
+
+    return { app, session, request: (path: string) => get(session, path) };
+  };
+
+  it('timeouts and refusals are answered as over HTTP/1', async () => {
+    const { request, app } = await open();
+    app.resilience.circuitBreaker('broken').trip();
+    const refused = await request('/broken');
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('30');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 'CIRCUIT_OPEN' });
+
+    freezeTime();
+    const late = request('/limited');
+    await backend.reached(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(JSON.parse((await late).text)).toMatchObject({ statusCode: 504, code: 'TIMEOUT' });
+  });
+
+  it('a streamed file keeps its slot until it was transferred', async () => {
+    const { request, app } = await open();
+    const bulkhead = app.resilience.bulkhead('files');
+    const source = new PassThrough();
+    const answer = request('/file');
+    (await backend.reached(1)).answer(new StreamableFile(source));
+    source.write('first ');
+    await turns(50);
+    expect(bulkhead.active).toBe(1);
+
+    source.end('second');
+
+    expect((await answer).text).toBe('first second');
+    await until(() => bulkhead.active === 0);
+  });
+
+  it('a streamed file gives its slot back when the client resets the stream, though the connection stays', async () => {
+    const { session, request, app } = await open();
+    const bulkhead = app.resilience.bulkhead('files');
+    const stream = session.request({ ':path': '/file' });
+    stream.on('error', () => {});
+    (await backend.reached(1)).answer(new StreamableFile(new PassThrough()));
+    await turns(50);
+    expect(bulkhead.active).toBe(1);
+
+    stream.close();
+
+    await until(() => bulkhead.active === 0);
+    backend.script((call) => call.answer('fine'));
+    expect((await request('/file')).text).toBe('fine');
+  });
+});
+
+interface Http2Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+function get(session: ClientHttp2Session, path: string): Promise<Http2Answer> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request({ ':path': path });
+    let headers: Record<string, unknown> = {};
+    let text = '';
+    stream.setEncoding('utf8');
+    stream.on('response', (given) => (headers = given));
+    stream.on('data', (chunk: string) => (text += chunk));
+    stream.on('end', () => resolve({ status: Number(headers[':status']), headers, text }));
+    stream.on('error', reject);
+  });
+}

@@ -438,6 +438,13 @@ describe('options of decorators', () => {
     expect(await boot({ controllers: [Shop] })).toMatchObject({ error: undefined, listening: true, warnings: [] });
   });
 
+  it('accepts a threshold for slow calls whose duration stands on the class', async () => {
+    const Shop = shopWith(CircuitBreaker({ slowCallRateThreshold: 50 }), Timeout('1s'));
+    CircuitBreaker({ slowCallDuration: '0.5s' })(Shop);
+
+    expect(await boot({ controllers: [Shop] })).toMatchObject({ error: undefined, listening: true, warnings: [] });
+  });
+
   it('refuses a bare @Timeout() when nobody says how long', async () => {
     await expectFailure({
       app: on(Timeout()),

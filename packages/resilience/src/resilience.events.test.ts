@@ -186,6 +186,15 @@ describe('the rest of RxJS', () => {
     expect(next).toHaveBeenCalledOnce();
   });
 
+  it('leaves for good when an operator has had enough', () => {
+    const next = vi.spyOn(Subject.prototype, 'next');
+    events.events$.pipe(take(1)).subscribe();
+    breaker.trip();
+    const [source] = next.mock.contexts as Subject<unknown>[];
+
+    expect(source?.observed).toBe(false);
+  });
+
   it('feeds a subject', () => {
     const subject = new Subject<ResilienceEvent>();
     const next = vi.fn();

@@ -296,6 +296,14 @@ describe('create()', () => {
     expect(create).toThrow(message);
   });
 
+  it('registers no name for options that it refuses', async () => {
+    const { resilience } = await start();
+    const create = (minimumCalls: number) => resilience.create({ circuitBreaker: { name: 'partner', minimumCalls } });
+
+    expect(() => create(50)).toThrow('circuitBreaker.minimumCalls: 50');
+    expect(create(5)).toBeDefined();
+  });
+
   it('refuses a rate limit that nobody configures', async () => {
     const { resilience } = await start();
 

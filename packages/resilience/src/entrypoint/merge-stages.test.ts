@@ -298,6 +298,11 @@ describe('fallback', () => {
       { handler: answer, from: 'decorator' },
     ],
     [
+      'of the handler takes nothing from the preset of its class',
+      { handler: { fallback: { handler: answer } }, classPreset: { fallback: { handler: other, handleIf: no } } },
+      { handler: answer, from: 'decorator' },
+    ],
+    [
       'of a preset takes nothing from the class',
       { handlerPreset: { fallback: { handler: answer } }, class: { fallback: { handler: other, handleIf: no } } },
       { handler: answer, from: 'preset' },

@@ -1,0 +1,41 @@
+/** The life of one call, whatever policies it runs under. Collects what must never happen. */
+export class CallModel {
+  readonly problems: string[] = [];
+  private reason: unknown = undefined;
+  private isAborted = false;
+  private deliveries = 0;
+
+  get isSettled(): boolean {
+    return this.deliveries > 0;
+  }
+
+  /** The work, or a handler that answers for it, begins. */
+  begin(): void {
+    if (this.isSettled) this.problems.push('work began after the call had settled');
+    if (this.isAborted) this.problems.push('work began after the caller had left');
+  }
+
+  deliver(ok: boolean, value: unknown): void {
+    this.deliveries += 1;
+    if (this.deliveries > 1) this.problems.push('the call settled twice');
+    if (this.isAborted && (ok || value !== this.reason)) this.problems.push("the outcome is not the caller's reason");
+  }
+
+  /** The caller is about to leave. */
+  abort(reason: unknown): void {
+    if (this.isSettled) return;
+
+    this.isAborted = true;
+    this.reason = reason;
+  }
+
+  /** The caller has left. */
+  aborted(): void {
+    if (!this.isSettled) this.problems.push('the call did not settle at once when its caller left');
+  }
+
+  /** All that runs has ended, all time has passed. */
+  end(): void {
+    if (!this.isSettled) this.problems.push('the call never settled');
+  }
+}

@@ -128,7 +128,7 @@ name(BulkheadFullError, 'BulkheadFullError', BRANDS.bulkheadFull);
 name(OutboundRateLimitError, 'OutboundRateLimitError', BRANDS.rateLimited);
 
 /** Names live on the prototype and are spelt out, since bundlers rename classes. */
-function name(owner: ErrorClass, text: string, brand: symbol): void {
+function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
   Object.defineProperty(owner.prototype, 'name', { value: text, configurable: true, writable: true });
   Object.defineProperty(owner.prototype, brand, { value: true });
 }

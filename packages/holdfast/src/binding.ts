@@ -26,7 +26,13 @@ export {
   show,
   withPath,
 } from './options.js';
-export { createBackoff, resolveBackoff, exponentialDelay, type Backoff, type ResolvedBackoff } from './policies/backoff.js';
+export {
+  createBackoff,
+  resolveBackoff,
+  exponentialDelay,
+  type Backoff,
+  type ResolvedBackoff,
+} from './policies/backoff.js';
 export { resolveBulkheadOptions } from './policies/bulkhead.js';
 export { resolveCircuitBreakerOptions } from './policies/circuit-breaker-options.js';
 export { resolveFallbackOptions } from './policies/fallback.js';

@@ -46,7 +46,10 @@ export function rejectUnknown(options: object, known: readonly string[], path = 
 
     const nearest = nearestName(key, known);
     const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
-    throw new OptionError(joinPath(path, key), `unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`);
+    throw new OptionError(
+      joinPath(path, key),
+      `unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`,
+    );
   }
 }
 
@@ -60,13 +63,21 @@ export interface CountBounds {
 /** A whole number within bounds. */
 export function requireCount(value: unknown, path: string, bounds: CountBounds): number {
   if (value === Infinity && bounds.infinite === true) return value;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= bounds.min && value <= (bounds.max ?? Infinity)) {
+  if (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    value >= bounds.min &&
+    value <= (bounds.max ?? Infinity)
+  ) {
     return value;
   }
 
   const upper = bounds.max === undefined ? '' : ` and at most ${bounds.max}`;
   const infinite = bounds.infinite === true ? ', or Infinity' : '';
-  throw new OptionError(path, `expected a whole number of at least ${bounds.min}${upper}${infinite}, got ${show(value)}.`);
+  throw new OptionError(
+    path,
+    `expected a whole number of at least ${bounds.min}${upper}${infinite}, got ${show(value)}.`,
+  );
 }
 
 /** A percentage: above 0, at most 100. */

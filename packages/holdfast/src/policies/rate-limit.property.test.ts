@@ -53,8 +53,9 @@ class Comparison {
       expect(this.limit.available).toBe(this.model.available(Date.now()));
     }
     const late = this.waiting.filter(({ turn }) => turn < Date.now());
-    if (late.length + this.early.length > 0)
+    if (late.length + this.early.length > 0) {
       expect([...this.early, ...late], 'calls that miss their turns').toEqual([]);
+    }
   }
 
   async finish(): Promise<void> {

@@ -179,8 +179,9 @@ onBothAdapters('A fallback', (start) => {
 
     await call('/ways/function');
 
-    expect(handled[0]?.[0]).toBe(down);
-    expect((handled[0]?.[1] as ExecutionContext).getHandler().name).toBe('function');
+    const [error, context] = handled[0] as [unknown, ExecutionContext];
+    expect(error).toBe(down);
+    expect(context.getHandler().name).toBe('function');
   });
 
   it('of a preset gets the error, the attempt and the context', async () => {

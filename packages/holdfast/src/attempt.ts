@@ -1,4 +1,4 @@
-import type { AttemptContext, Scope } from './scope.js';
+import { livingScope, type AttemptContext, type Scope } from './scope.js';
 import { FollowerList, type Follower, type Link } from './signals.js';
 
 /** What an attempt tells the execution that it belongs to. */
@@ -22,10 +22,10 @@ type AttemptState = 'running' | 'settled' | 'abandoned' | 'ended';
  */
 export class Attempt implements AttemptContext, Scope {
   readonly attempt: number;
-  readonly outer: Scope | undefined;
+  outer: Scope | undefined;
   /** @internal */
   state: AttemptState = 'running';
-  private readonly owner: AttemptOwner;
+  private owner: AttemptOwner | undefined;
   private controller: AbortController | undefined = undefined;
   private reason: unknown = undefined;
   private inside: Inside | undefined = undefined;
@@ -56,15 +56,13 @@ export class Attempt implements AttemptContext, Scope {
 
   /** The work has settled in time. From now on nothing aborts its signal: what it returned may still be read. */
   settle(): void {
-    this.stopWaiting();
-    this.state = 'settled';
+    this.close('settled');
     this.inside?.executions.dismissAll();
   }
 
   /** Gives the attempt up: its signal aborts, and so does everything that was started inside. */
   abandon(reason: unknown): void {
-    this.stopWaiting();
-    this.state = 'abandoned';
+    this.close('abandoned');
     this.reason = reason;
     this.inside?.executions.abortAll(reason);
     this.controller?.abort(reason);
@@ -77,7 +75,7 @@ export class Attempt implements AttemptContext, Scope {
 
   /** Knows of a promise of the work that nobody will be listening to once the attempt is given up. */
   watch(work: PromiseLike<unknown>): void {
-    if (!this.owner.holdsForWork) return;
+    if (this.owner?.holdsForWork === false) return;
 
     const afterlife = (this.afterlife ??= new Afterlife());
     afterlife.watched += 1;
@@ -127,11 +125,19 @@ export class Attempt implements AttemptContext, Scope {
   }
 
   private tellWaiting({ allWait }: Inside, waited: boolean): void {
-    if (allWait !== waited && this.state === 'running') this.owner.markWaiting(allWait);
+    if (allWait !== waited && this.state === 'running') this.owner?.markWaiting(allWait);
   }
 
-  private stopWaiting(): void {
-    if (this.inside?.allWait === true) this.owner.markWaiting(false);
+  /**
+   * The async contexts of what was started inside hold on to the attempt long after it is over. It lets go of its call
+   * and of the scopes around it that are over too: else each call that is started in the wake of another, from a
+   * timer, say, would keep all those before it.
+   */
+  private close(state: AttemptState): void {
+    if (this.inside?.allWait === true) this.owner?.markWaiting(false);
+    this.state = state;
+    this.owner = undefined;
+    this.outer = livingScope(this.outer);
   }
 }
 

@@ -24,7 +24,11 @@ function derives(value: unknown, owner: object): boolean {
   return Function.prototype[Symbol.hasInstance].call(owner as never, value);
 }
 
-/** Base of every error that a policy makes. */
+/**
+ * Base of every error that a policy makes. They capture no stack: refusals are frequent by nature, and what a timer
+ * calls has a stack that says nothing about the call, but holds on to the timer and to its async context, and so, in
+ * a chain of calls that each start in the wake of a timeout, to all those before.
+ */
 export abstract class ResilienceError extends Error {
   /** Stable and meant for programs, such as `TIMEOUT`. */
   abstract readonly code: string;
@@ -32,7 +36,10 @@ export abstract class ResilienceError extends Error {
   readonly policy: string;
 
   protected constructor(message: string, policy: string) {
+    const depth = StackDepth.stackTraceLimit;
+    setStackDepth(0);
     super(message);
+    setStackDepth(depth);
     this.policy = policy;
   }
 
@@ -41,16 +48,13 @@ export abstract class ResilienceError extends Error {
   }
 }
 
-/** Base of the refusals: the work never ran. Refusals are frequent by nature, so they capture no stack. */
+/** Base of the refusals: the work never ran. */
 export abstract class RejectionError extends ResilienceError {
   /** Milliseconds until trying again can succeed, where that is known. */
   readonly retryAfterMs: number | undefined;
 
   protected constructor(message: string, policy: string, retryAfterMs: number | undefined) {
-    const depth = StackDepth.stackTraceLimit;
-    setStackDepth(0);
     super(message, policy);
-    setStackDepth(depth);
     this.retryAfterMs = retryAfterMs;
   }
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BulkheadPolicy } from './policies/bulkhead.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
@@ -116,53 +116,75 @@ describe('what an execution held', () => {
 });
 
 describe('a chain of scopes, each opened from a timer of the one before', () => {
-  /** Opens a scope in a timer of the one before, so many times, and holds none of them. */
-  async function chain(length: number, open: (inside: () => void) => void): Promise<WeakRef<Scope>[]> {
+  /** How many of 50 scopes are alive while the last one is. */
+  async function aliveOf(open: (inside: () => void) => void): Promise<number> {
     const scopes: WeakRef<Scope>[] = [];
-    await new Promise<void>((resolve) => {
+    const last = await new Promise<Scope>((resolve) => {
       const next = (): void =>
         open(() => {
-          scopes.push(new WeakRef(currentScope() as Scope));
-          if (scopes.length === length) setTimeout(resolve, 0);
+          const scope = currentScope() as Scope;
+          scopes.push(new WeakRef(scope));
+          if (scopes.length === 50) setTimeout(resolve, 0, scope);
           else setTimeout(next, 0);
         });
       next();
     });
+    await heapUsed();
+    const alive = scopes.filter((scope) => scope.deref() !== undefined);
+    expect(alive.at(-1)?.deref()).toBe(last);
 
-    return scopes;
+    return alive.length;
   }
-  const alive = (scopes: WeakRef<Scope>[]): number => scopes.filter((scope) => scope.deref() !== undefined).length;
 
   it('is collected as far as its attempts have ended', async () => {
     const policy = new TimeoutPolicy('1h');
-    const scopes = await chain(50, (inside) => void policy.execute(inside));
-    await heapUsed();
 
-    expect(scopes).toHaveLength(50);
-    expect(alive(scopes)).toBeLessThan(5);
+    expect(await aliveOf((inside) => void policy.execute(inside))).toBeLessThan(5);
+  });
+
+  it('is collected when each call begins the next one before it ends', async () => {
+    const policy = new TimeoutPolicy('1h');
+    const open = (inside: () => void): void => {
+      void policy.execute(async () => {
+        inside();
+        await wait(3);
+      });
+    };
+
+    expect(await aliveOf(open)).toBeLessThan(10);
+  });
+
+  it('is collected when no call ever heeds that it was given up', async () => {
+    const policy = new TimeoutPolicy(1);
+    const open = (inside: () => void): void => {
+      policy
+        .execute(async () => {
+          inside();
+          await wait(20);
+        })
+        .catch(() => {});
+    };
+
+    expect(await aliveOf(open)).toBeLessThan(30);
   });
 
   it('is collected as far as it was opened by hand, also when the signal lives on', async () => {
-    const controller = new AbortController();
-    const scopes = await chain(50, (inside) => runInScope({ signal: controller.signal }, inside));
-    await heapUsed();
+    const { signal } = new AbortController();
 
-    expect(scopes).toHaveLength(50);
-    expect(alive(scopes)).toBeLessThan(5);
-    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    expect(await aliveOf((inside) => runInScope({ signal }, inside))).toBeLessThan(5);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('is collected when executions and scopes opened by hand take turns', async () => {
-    const controller = new AbortController();
+    const { signal } = new AbortController();
     const policy = new TimeoutPolicy('1h');
     let opened = 0;
-    const scopes = await chain(50, (inside) => {
+    const alive = await aliveOf((inside) => {
       if (opened++ % 2 === 0) void policy.execute(inside);
-      else runInScope({ signal: controller.signal }, () => (void currentScope()?.signal, inside()));
+      else runInScope({ signal }, () => (void currentScope()?.signal, inside()));
     });
-    await heapUsed();
 
-    expect(alive(scopes)).toBeLessThan(5);
+    expect(alive).toBeLessThan(5);
   });
 
   it('leaves nothing on the signals that were joined on the way', async () => {

@@ -9,10 +9,14 @@ export class CallModel {
     return this.deliveries > 0;
   }
 
-  /** The work, or a handler that answers for it, begins. */
   begin(): void {
     if (this.isSettled) this.problems.push('work began after the call had settled');
     if (this.isAborted) this.problems.push('work began after the caller had left');
+  }
+
+  /** A policy tells something of this call: of a retry that comes, of a fallback that answers. */
+  hear(event: string): void {
+    if (this.isSettled) this.problems.push(`"${event}" was told after the call had settled`);
   }
 
   deliver(ok: boolean, value: unknown): void {

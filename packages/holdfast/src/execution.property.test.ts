@@ -71,6 +71,9 @@ class Trial {
 
   constructor(private readonly stack: RandomStack) {
     stack.slowAnswer = this.manual.run;
+    stack.onEvent = ({ source, type }) => {
+      if (source !== undefined) this.models[Number(source)]?.hear(type);
+    };
     this.sharing = this.newCaller();
   }
 
@@ -109,7 +112,7 @@ class Trial {
   private call({ work, how, shared }: Extract<Command, { kind: 'call' }>): void {
     const caller = shared ? this.sharing : this.newCaller();
     const model = new CallModel();
-    const options = { signal: caller.controller.signal };
+    const options = { signal: caller.controller.signal, source: String(this.models.length) };
     const body = (context: AttemptContext): unknown => {
       model.begin();
       return this.perform(work, context);

@@ -9,6 +9,7 @@ import {
   RetryPolicy,
   TimeoutPolicy,
   type AttemptContext,
+  type ResilienceListener,
 } from '../src/index.js';
 
 export type StageRecipe =
@@ -61,13 +62,18 @@ export class RandomStack {
   readonly policy: ResiliencePolicy;
   /** Runs in every callback that a user could have written: predicates, functions, handlers and listeners. */
   inCallback: () => void = () => {};
+  /** Hears each event before a callback can answer it. */
+  onEvent: ResilienceListener = () => {};
   /** How a handler that answers slowly answers. */
   slowAnswer: Work = () => 'slow fallback';
 
   constructor(recipes: readonly StageRecipe[], extra: readonly ResiliencePolicy[] = []) {
     this.policies = [...recipes.map((recipe) => this.build(recipe)), ...extra];
     this.policy = ResiliencePolicy.wrap(...this.policies);
-    this.policy.subscribe(() => this.inCallback());
+    this.policy.subscribe((event) => {
+      this.onEvent(event);
+      this.inCallback();
+    });
   }
 
   of<T extends ResiliencePolicy>(Kind: new (...args: never[]) => T): T[] {

@@ -18,6 +18,31 @@ useFakeClock();
 const hang = (): Promise<never> => new Promise(() => {});
 const outage = new Error('outage');
 
+describe('a timeout inside a breaker', () => {
+  it('counts as a failure of the dependency', async () => {
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const policy = ResiliencePolicy.wrap(breaker, new TimeoutPolicy(100));
+    const call = outcomeOf(policy.execute(hang));
+
+    await pass(99);
+    expect(call.state).toBe('pending');
+    await pass(1);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(breaker.state).toBe('open');
+  });
+
+  it('is judged by recordIf', async () => {
+    const breaker = new CircuitBreakerPolicy({ recordIf: (error) => !(error instanceof ResilienceTimeoutError) });
+    const call = outcomeOf(ResiliencePolicy.wrap(breaker, new TimeoutPolicy(100)).execute(hang));
+
+    await pass(100);
+
+    expect(call.state).toBe('rejected');
+    expect(breaker.stats.total).toBe(0);
+  });
+});
+
 describe('a call that a timeout around the breaker cuts', () => {
   /** A call that enters the breaker after `delay` of the 100 ms that a timeout around it allows, and hangs there. */
   async function cutAfter(delay: number, breaker: CircuitBreakerPolicy): Promise<void> {

@@ -12,7 +12,6 @@ import {
   ResiliencePolicy,
   ResilienceTimeoutError,
   RetryPolicy,
-  TimeoutPolicy,
 } from '../index.js';
 import { EventRecorder } from '../testing/index.js';
 import type { CircuitBreakerOptions } from './circuit-breaker-options.js';
@@ -227,6 +226,15 @@ describe('a call that its caller gives up', () => {
     expect(breaker.stats.total).toBe(0);
   });
 
+  it('does not count when its caller leaves inside of recordIf', async () => {
+    const controller = new AbortController();
+    const breaker = touchy({ recordIf: () => (controller.abort('left'), true) });
+
+    expect(await errorOf(breaker.execute(() => Promise.reject(outage), { signal: controller.signal }))).toBe('left');
+
+    expect(breaker.stats.total).toBe(0);
+  });
+
   it('has failed when the failure came before the abort', async () => {
     const breaker = touchy();
     const controller = new AbortController();
@@ -315,30 +323,5 @@ describe('an outcome from before a change of state', () => {
     await probe;
 
     expect(breaker.state).toBe('open');
-  });
-});
-
-describe('a timeout inside a breaker', () => {
-  it('counts as a failure of the dependency', async () => {
-    const breaker = touchy();
-    const policy = ResiliencePolicy.wrap(breaker, new TimeoutPolicy(100));
-    const call = outcomeOf(policy.execute(new ManualWork().run));
-
-    await pass(99);
-    expect(call.state).toBe('pending');
-    await pass(1);
-
-    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
-    expect(breaker.state).toBe('open');
-  });
-
-  it('is judged by recordIf', async () => {
-    const breaker = touchy({ recordIf: (error) => !(error instanceof ResilienceTimeoutError) });
-    const call = outcomeOf(ResiliencePolicy.wrap(breaker, new TimeoutPolicy(100)).execute(new ManualWork().run));
-
-    await pass(100);
-
-    expect(call.state).toBe('rejected');
-    expect(breaker.stats.total).toBe(0);
   });
 });

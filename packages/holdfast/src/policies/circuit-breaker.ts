@@ -164,12 +164,14 @@ export class CircuitBreakerPolicy extends StagePolicy {
 
   /** Whether an error is a failure of the dependency; `undefined` when it says nothing about it. */
   private judge(execution: Execution, permit: Permit): boolean | undefined {
-    const { value, cutting } = execution;
+    const { value, cutting, step } = execution;
     if (isRejection(value) || isDiscounted(value) || (execution.flawed && !cutting)) return undefined;
     if (cutting && !ranLongEnough(value, execution, permit)) return undefined;
 
     try {
-      return decision(this.options.recordIf(value), 'recordIf') ? true : undefined;
+      const failed = decision(this.options.recordIf(value), 'recordIf');
+      // A caller that leaves inside of recordIf leaves nothing to count either.
+      return failed && execution.step === step ? true : undefined;
     } catch (error) {
       if (cutting) reportError(`recordIf of circuit breaker "${this.name}" failed`, error);
       else execution.replaceByFlaw(error);

@@ -521,11 +521,11 @@ describe('a fallback by name', () => {
 
   it('cannot be on a class that depends on something request-scoped', async () => {
     @Injectable({ scope: Scope.REQUEST })
-    class Session {}
+    class Cart {}
 
     @Controller('shop')
     class Shop {
-      constructor(@Inject(Session) readonly session: Session) {}
+      constructor(@Inject(Cart) readonly cart: Cart) {}
 
       @Get()
       @Fallback('flat')
@@ -535,7 +535,7 @@ describe('a fallback by name', () => {
     }
 
     await expectFailure({
-      app: { controllers: [Shop], providers: [Session] },
+      app: { controllers: [Shop], providers: [Cart] },
       says: ['Resilience decorators on Shop.list: fallback:', '"flat" is a method of Shop', 'Use a function'],
     });
   });

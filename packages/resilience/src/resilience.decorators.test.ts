@@ -1,5 +1,7 @@
 import { applyDecorators, Controller, Get, type ExecutionContext } from '@nestjs/common';
-import { describe, expect, it } from 'vitest';
+import { TimeoutPolicy } from 'holdfast';
+import { Attempt } from 'holdfast/binding';
+import { describe, expect, it, vi } from 'vitest';
 import { readDeclarations } from './entrypoint/metadata.js';
 import { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Timeout } from './resilience.decorators.js';
 
@@ -83,9 +85,12 @@ describe('the decorators', () => {
     }
     const descriptor = Object.getOwnPropertyDescriptor(Shop.prototype, 'list') as PropertyDescriptor;
     Retry(3)(Shop.prototype, 'list', descriptor);
+    Get('list')(Shop.prototype, 'list', descriptor);
+    Bulkhead('pool')(Shop.prototype, 'list', descriptor);
     Timeout('1s')(Shop);
 
-    expect(readDeclarations(Shop.prototype.list)?.stages).toEqual({ retry: { value: 3 } });
+    expect(readDeclarations(Shop.prototype.list)?.stages).toEqual({ retry: { value: 3 }, bulkhead: { value: 'pool' } });
+    expect(Reflect.getMetadata('path', Shop.prototype.list)).toBe('list');
     expect(readDeclarations(Shop)?.stages).toEqual({ timeout: { value: '1s' } });
   });
 
@@ -105,6 +110,31 @@ describe('the decorators', () => {
     }
 
     expect(Object.keys(readDeclarations(Shop.prototype.list)?.stages ?? {})).toEqual(['retry', 'fallback']);
+  });
+
+  it('let a bulkhead know when an abandoned handler ends, composed or not', async () => {
+    const Careful = () => applyDecorators(Retry(1), Bulkhead());
+
+    class Shop {
+      @Careful()
+      composed(): Promise<void> {
+        return new Promise((resolve) => setTimeout(resolve, 20));
+      }
+
+      @Bulkhead()
+      plain(): Promise<void> {
+        return new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+
+    for (const name of ['composed', 'plain'] as const) {
+      const watch = vi.spyOn(Attempt.prototype, 'watch');
+      const done = new TimeoutPolicy(1_000).execute(() => new Shop()[name]());
+
+      expect(watch).toHaveBeenCalledOnce();
+      await done;
+      watch.mockRestore();
+    }
   });
 
   it('do not write to the options that they are given', () => {

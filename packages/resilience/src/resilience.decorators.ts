@@ -139,7 +139,16 @@ function decorate(write: Write): EntrypointDecorator {
     write(target, key, descriptor);
     if (key === undefined) watchMethods(target as Function);
 
-    return descriptor === undefined ? undefined : { ...descriptor, value: watched(descriptor.value as Method) };
+    if (key === undefined || descriptor === undefined) return undefined;
+
+    // In place, since `applyDecorators()` drops what a decorator returns; and on the class at once, since a decorator
+    // that is applied from outside has nobody who would put the descriptor there.
+    const method = descriptor.value as Method;
+    descriptor.value = watched(method);
+    const own = Object.getOwnPropertyDescriptor(target, key);
+    if (own?.value === method && own.configurable === true) Object.defineProperty(target, key, descriptor);
+
+    return descriptor;
   };
 
   return decorator as EntrypointDecorator;

@@ -1,8 +1,9 @@
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { PassThrough } from 'node:stream';
-import { Controller, Get, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Sse, StreamableFile } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Bulkhead, CircuitBreaker, Signal, Timeout } from '@nestjs/resilience';
+import { concat, NEVER, of } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { beforeClosing, freezeTime, onFastify } from './fixtures/application.js';
 import { Backend, turns, until } from './fixtures/backend.js';
@@ -26,6 +27,12 @@ class StreamsController {
   @Timeout('1m')
   broken() {
     return backend.call();
+  }
+
+  @Sse('feed')
+  @Bulkhead({ name: 'feeds', maxConcurrent: 1 })
+  feed() {
+    return concat(of({ data: 'first' }), NEVER);
   }
 
   @Get('file')
@@ -78,6 +85,22 @@ onFastify('Over HTTP/2', (start) => {
 
     expect((await answer).text).toBe('first second');
     await until(() => bulkhead.active === 0);
+  });
+
+  it('server-sent events give their slot back when the client resets the stream, though the connection stays', async () => {
+    const { session, app } = await open();
+    const bulkhead = app.resilience.bulkhead('feeds');
+    const stream = session.request({ ':path': '/feed' }).setEncoding('utf8');
+    let text = '';
+    stream.on('data', (chunk: string) => (text += chunk));
+    stream.on('error', () => {});
+    await until(() => text.includes('data: first'));
+    expect(bulkhead.active).toBe(1);
+
+    stream.close();
+
+    await until(() => bulkhead.active === 0);
+    expect(session.closed).toBe(false);
   });
 
   it('a streamed file gives its slot back when the client resets the stream, though the connection stays', async () => {

@@ -8,6 +8,7 @@ import {
   Head,
   HttpException,
   Injectable,
+  Module,
   Options,
   Patch,
   Post,
@@ -21,7 +22,8 @@ import {
   type NestInterceptor,
   type PipeTransform,
 } from '@nestjs/common';
-import { CircuitBreaker, Resilience, Retry, Timeout } from '@nestjs/resilience';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { CircuitBreaker, CircuitOpenError, Resilience, Retry, Timeout } from '@nestjs/resilience';
 import { tap } from 'rxjs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters } from './fixtures/application.js';
@@ -195,7 +197,32 @@ class InnerController {
   }
 }
 
+@Injectable()
+class OuterInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler) {
+    ran.push('outer');
+    return next.handle().pipe(tap({ error: (error: unknown) => ran.push(`outer saw ${String(error)}`) }));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: OuterInterceptor }] })
+class OuterModule {}
+
 onBothAdapters('What an attempt consists of', (start) => {
+  it('is nothing of the interceptors of modules imported before: they run once, and see what is answered', async () => {
+    ran.length = 0;
+    backend.script((call, nth) => call.fail(nth === 1 ? down : new CircuitOpenError('inside', 1)));
+    const { call } = await start({ controllers: [InnerController], before: [OuterModule] });
+
+    await call('/inner');
+
+    expect(ran.filter((entry) => entry === 'handler')).toHaveLength(2);
+    expect(ran.filter((entry) => entry.startsWith('outer'))).toEqual([
+      'outer',
+      'outer saw HttpException: Service temporarily unavailable',
+    ]);
+  });
+
   it('is pipes, inner interceptors and the handler; guards and middleware run once', async () => {
     ran.length = 0;
     const { call } = await start({

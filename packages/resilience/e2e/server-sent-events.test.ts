@@ -64,6 +64,12 @@ class FeedController {
     return open(signal);
   }
 
+  @Sse('queued')
+  @Bulkhead({ maxConcurrent: 1, maxQueue: 1, name: 'queued' })
+  queued(@Signal() signal: AbortSignal) {
+    return open(signal);
+  }
+
   @Sse('broken')
   @CircuitBreaker({ name: 'feed', openDuration: '30s' })
   @Timeout(100)
@@ -228,6 +234,22 @@ onBothAdapters('Server-sent events', (start) => {
       expect(bulkhead.abandoned).toBe(0);
     }
     expect(app.log.errors).toEqual([]);
+  });
+
+  it('leave the queue when the client leaves it: the handler never runs', async () => {
+    const app = await startFeeds();
+    const bulkhead = app.resilience.bulkhead('queued');
+    const first = await openStream(app, '/queued');
+    const waiting = await openStream(app, '/queued');
+    expect(bulkhead).toMatchObject({ active: 1, queued: 1 });
+
+    waiting.leave();
+    await until(() => bulkhead.queued === 0);
+    first.leave();
+    await until(() => bulkhead.active === 0);
+
+    await turns();
+    expect(feeds).toHaveLength(1);
   });
 
   it('are refused with a real 503 while no head has left: bulkhead', async () => {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Controller, Get, Injectable, Param, Res } from '@nestjs/common';
 import {
   Bulkhead,
+  Resilience,
   ResilienceContext,
   ResilienceService,
   ResilienceTimeoutError,
@@ -314,6 +315,14 @@ class StorageController {
     return { before, after: request.getStore() };
   }
 
+  @Get('rationed')
+  @Resilience('rationed')
+  async rationed() {
+    const before = request.getStore();
+    await backend.call();
+    return { before, after: request.getStore() };
+  }
+
   @Get('limited')
   @Timeout(100)
   @Retry({ attempts: 2, backoff: { delay: 50 } })
@@ -328,6 +337,7 @@ onBothAdapters('What a middleware put into AsyncLocalStorage', (start) => {
   const startStorage = () =>
     start({
       controllers: [StorageController],
+      options: { presets: { rationed: { outboundRateLimit: { limit: 1, interval: 30, maxWait: '1s' } } } },
       middleware: (consumer) =>
         consumer
           .apply((incoming: { headers: Record<string, string> }, _response: unknown, next: () => void) =>
@@ -354,6 +364,18 @@ onBothAdapters('What a middleware put into AsyncLocalStorage', (start) => {
     (await backend.reached(2)).answer('fine');
 
     expect((await answer).body).toEqual({ before: 'ann', after: 'ann' });
+  });
+
+  it('is intact after the wait for a token', async () => {
+    backend.script((call) => call.answer('fine'));
+    const { call } = await startStorage();
+
+    const [ann, bob] = await Promise.all([call('/storage/rationed', as('ann')), call('/storage/rationed', as('bob'))]);
+
+    expect([ann.body, bob.body]).toEqual([
+      { before: 'ann', after: 'ann' },
+      { before: 'bob', after: 'bob' },
+    ]);
   });
 
   it('is intact after a wait in the queue, although another request gave the slot back', async () => {

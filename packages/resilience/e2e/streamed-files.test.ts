@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { Controller, Get, StreamableFile } from '@nestjs/common';
 import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
@@ -26,6 +27,13 @@ class FilesController {
   @Fallback(() => 'replaced')
   file(@Signal() signal: AbortSignal) {
     signals.push(signal);
+    return backend.call();
+  }
+
+  @Get('stale')
+  @Fallback(() => new StreamableFile(Buffer.from('stale')))
+  @Bulkhead({ name: 'stale', maxConcurrent: 1 })
+  stale() {
     return backend.call();
   }
 
@@ -236,6 +244,14 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     expect(app.state()).toMatchObject({ total: 2, failures: 1 });
   });
 
+  it('may come from a fallback, whose transfer holds no slot', async () => {
+    const app = await startFiles();
+    backend.script((call) => call.fail(new Error('down')));
+
+    expect((await app.call('/stale')).text).toBe('stale');
+    expect(app.resilience.bulkhead('stale').active).toBe(0);
+  });
+
   it('may be the value of an Observable', async () => {
     const app = await startFiles();
 
@@ -245,7 +261,6 @@ onBothAdapters('A body that is read while it is sent', (start) => {
 
   it('gives its slot back when it waits behind another answer on a connection that closes', async () => {
     const app = await startFiles();
-    const { connect } = await import('node:net');
     const { port, hostname } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => {});

@@ -115,6 +115,31 @@ describe('what an execution held', () => {
   });
 });
 
+describe('the attempts of a call that is retried for ever', () => {
+  it('are collected one after the other', async () => {
+    const controller = new AbortController();
+    const policy = ResiliencePolicy.wrap(
+      new RetryPolicy({ attempts: Infinity, backoff: { delay: 0 } }),
+      new TimeoutPolicy('1h'),
+    );
+    const attempts: WeakRef<object>[] = [];
+    const call = policy.execute(
+      (context) => {
+        attempts.push(new WeakRef(context));
+        return Promise.reject(down);
+      },
+      { signal: controller.signal },
+    );
+    await expect.poll(() => attempts.length).toBeGreaterThan(50);
+    await heapUsed();
+    const alive = attempts.filter((attempt) => attempt.deref() !== undefined);
+    controller.abort(down);
+
+    expect(alive.length).toBeLessThan(10);
+    await expect(call).rejects.toBe(down);
+  });
+});
+
 describe('a chain of scopes, each opened from a timer of the one before', () => {
   /** How many of 50 scopes are alive while the last one is. */
   async function aliveOf(open: (inside: () => void) => void): Promise<number> {

@@ -1,5 +1,5 @@
 import { getEventListeners, once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { ResiliencePolicy } from './policy.js';
 const reason = new Error('the caller left');
 const collectGarbage = globalThis.gc as () => void;
 
-/** Answers `/slow` with a head at once and a body later, `/endless` with a head and no body, and nothing else at all. */
+/** Answers `/slow` with a head at once and a body later, `/endless` with a byte now and then, and nothing else at all. */
 let server: Server;
 let origin: string;
 /** The paths of the requests that were cut by their client. */
@@ -25,6 +25,7 @@ beforeAll(async () => {
     });
     if (request.url === '/slow' || request.url === '/endless') response.write('first, ');
     if (request.url === '/slow') setTimeout(() => response.end('last'), 400);
+    if (request.url === '/endless') trickle(response);
     if (request.url === '/quick') response.end('warm');
   });
   server.listen(0, '127.0.0.1');
@@ -37,6 +38,11 @@ afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
+
+function trickle(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('.'), 20);
+  response.on('close', () => clearInterval(timer));
+}
 
 describe('a body that the work returned', () => {
   it('stays readable after the limit of the attempt', async () => {
@@ -56,15 +62,18 @@ describe('a body that the work returned', () => {
     await expect(response.text()).resolves.toBe('first, last');
   });
 
-  it('and that is read in the work is bounded by the limit, and the server sees the connection close', async () => {
-    const read = new TimeoutPolicy(200).execute(async ({ signal }) => {
-      const response = await fetch(`${origin}/endless`, { signal });
-      return await response.text();
-    });
+  it.each(['/endless', '/never'])(
+    'and that is read in the work is bounded by the limit, whatever phase the call is in (%s), and the server sees it cut',
+    async (path) => {
+      const read = new TimeoutPolicy(250).execute(async ({ signal }) => {
+        const response = await fetch(`${origin}${path}`, { signal });
+        return await response.text();
+      });
 
-    await expect(read).rejects.toMatchObject({ code: 'TIMEOUT' });
-    await expect.poll(() => cut).toContain('/endless');
-  });
+      await expect(read).rejects.toMatchObject({ code: 'TIMEOUT', timeoutMs: 250 });
+      await expect.poll(() => cut).toContain(path);
+    },
+  );
 });
 
 describe('one signal under many calls', () => {

@@ -199,6 +199,31 @@ describe('time in our own queues', () => {
     expect(breaker.stats).toMatchObject({ total: failures, failures });
   });
 
+  it.each([
+    [10, 1],
+    [11, 0],
+  ])(
+    'of %d ms is taken off what the call ran inside, here 60 ms of 100, and it counts %d times',
+    async (wait, failures) => {
+      const breaker = new CircuitBreakerPolicy({ recordIf: (error) => error instanceof ResilienceTimeoutError });
+      const bulkhead = new BulkheadPolicy({ maxConcurrent: 1, maxQueue: 1 });
+      const work = new ManualWork();
+      const retry = new RetryPolicy({ attempts: 2, backoff: { delay: 40, jitter: 'none' } });
+      const policy = ResiliencePolicy.wrap(new TimeoutPolicy(100), retry, breaker, bulkhead);
+      const call = outcomeOf(policy.execute(({ attempt }) => (attempt === 1 ? Promise.reject(outage) : hang())));
+      await pass(39);
+      const occupant = bulkhead.execute(work.run);
+      await pass(1 + wait);
+      work.call(0).answer();
+      await occupant;
+
+      await pass(60 - wait);
+
+      expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
+      expect(breaker.stats.failures).toBe(failures);
+    },
+  );
+
   it('that was spent before the breaker is not taken off what the call ran inside', async () => {
     const breaker = new CircuitBreakerPolicy();
 

@@ -7,11 +7,13 @@ import {
   BulkheadPolicy,
   CircuitBreakerPolicy,
   CircuitOpenError,
+  FallbackPolicy,
   OutboundRateLimitError,
   OutboundRateLimitPolicy,
   ResiliencePolicy,
   ResilienceTimeoutError,
   RetryPolicy,
+  TimeoutPolicy,
 } from '../index.js';
 import { EventRecorder } from '../testing/index.js';
 import type { CircuitBreakerOptions } from './circuit-breaker-options.js';
@@ -130,6 +132,26 @@ describe('what counts as a failure', () => {
 
     expect(breaker.state).toBe('closed');
     expect(breaker.stats).toEqual({ total: 2, failures: 0, failureRate: 0 });
+  });
+});
+
+describe('an error of a callback further inside', () => {
+  const confused = new Error('confused');
+  const confuse = (): never => {
+    throw confused;
+  };
+
+  it.each<[string, ResiliencePolicy, unknown]>([
+    ['retryIf', new RetryPolicy({ retryIf: confuse }), confused],
+    ['a backoff', new RetryPolicy({ backoff: () => -Infinity }), expect.any(TypeError)],
+    ['a timeout function', new TimeoutPolicy(() => NaN), expect.any(TypeError)],
+    ['handleIf', new FallbackPolicy(() => 1, { handleIf: confuse }), confused],
+  ])('is no outcome of the dependency: %s', async (_which, inner, error) => {
+    const breaker = touchy({ recordIf: () => true });
+
+    expect(await failing(ResiliencePolicy.wrap(breaker, inner), outage)).toEqual(error);
+
+    expect(breaker.stats.total).toBe(0);
   });
 });
 

@@ -118,6 +118,19 @@ describe('a slow call in flight', () => {
     expect(breaker.state).toBe('open');
   });
 
+  it('does not complete the minimumCalls of the failure rate', async () => {
+    const breaker = lagging({ minimumCalls: 3 });
+    const work = new ManualWork();
+    void breaker.execute(work.run);
+    void breaker.execute(work.run);
+    await errorOf(breaker.execute(() => Promise.reject(outage)));
+
+    await pass(100);
+
+    expect(breaker.state).toBe('closed');
+    expect(breaker.stats).toMatchObject({ total: 1, failureRate: 100, slowCalls: 2 });
+  });
+
   it('does not count a second time when it returns', async () => {
     const breaker = lagging({ minimumCalls: 3 });
     const work = new ManualWork();

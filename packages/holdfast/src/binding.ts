@@ -42,4 +42,5 @@ export { resolveTimeout } from './policies/timeout.js';
 
 // Errors and events
 export { isRejection } from './errors.js';
+export { EVENT_TYPES } from './event-types.js';
 export { reportError } from './events.js';

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, type Channel } from 'node:diagnostics_channel';
+import { EVENT_TYPES } from './event-types.js';
 import type { ResilienceEvent } from './events.js';
 import type { Host } from './host.web.js';
 import type { Scope } from './scope.js';
@@ -10,22 +11,20 @@ const STORAGE = Symbol.for('holdfast.scope.1');
 const storage = ((globalThis as Record<symbol, unknown>)[STORAGE] ??=
   new AsyncLocalStorage<Scope>()) as AsyncLocalStorage<Scope>;
 
-const channels = new Map<string, Channel>();
+/**
+ * Opened at once and held for good: Node forgets a channel that nobody holds, and, when its collection is finished
+ * late, also the next one of that name, with whoever has subscribed to that meanwhile.
+ */
+const channels = new Map<string, Channel>(EVENT_TYPES.map((type) => [type, channel(`holdfast:${type}`)]));
 
-function channelOf(type: string): Channel {
-  let found = channels.get(type);
-  if (found === undefined) {
-    found = channel(`holdfast:${type}`);
-    channels.set(type, found);
-  }
-
-  return found;
+function channelOf(type: ResilienceEvent['type']): Channel {
+  return channels.get(type) as Channel;
 }
 
 export const host: Host = {
   currentScope: () => storage.getStore(),
   runInScope: (scope, enter, target) => storage.run(scope, enter, target, scope),
-  hasSubscribers: (type: ResilienceEvent['type']) => channelOf(type).hasSubscribers,
+  hasSubscribers: (type) => channelOf(type).hasSubscribers,
   publish: (event) => channelOf(event.type).publish(event),
   afterPendingInput: (callback) => void setImmediate(callback),
 };

@@ -1,6 +1,13 @@
 import './install.js';
 import { subscribe as listenOn, unsubscribe as stopListening } from 'node:diagnostics_channel';
-import { BulkheadPolicy, ResiliencePolicy, RetryPolicy, TimeoutPolicy, type ResilienceEvent } from 'holdfast';
+import {
+  BulkheadPolicy,
+  OutboundRateLimitPolicy,
+  ResiliencePolicy,
+  RetryPolicy,
+  TimeoutPolicy,
+  type ResilienceEvent,
+} from 'holdfast';
 import type { Observable } from 'rxjs';
 import { of } from 'rxjs';
 import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
@@ -68,6 +75,30 @@ describe('importing the package', () => {
     expect(messages.map((message) => message.type)).toEqual([type]);
   });
 
+  it.each(['nestjs:resilience', 'holdfast'])(
+    'keeps the channels of %s, which Node would otherwise drop together with who subscribed meanwhile',
+    async (family) => {
+      const name = `${family}:rate-limited`;
+      const nobody = (): void => {};
+      for (let round = 0; round < 3; round++) {
+        listenOn(name, nobody);
+        stopListening(name, nobody);
+        await turns(2);
+        globalThis.gc?.();
+        exceedRateLimit();
+        await turns(2);
+        globalThis.gc?.();
+        const messages = record(name);
+        await turns(10); // what was collected is forgotten now
+
+        exceedRateLimit();
+
+        expect(messages).toHaveLength(1);
+        for (const [channel, listener] of listening.splice(0)) stopListening(channel, listener);
+      }
+    },
+  );
+
   it('publishes once when the process has two copies of it', async () => {
     vi.resetModules();
     const messages = record('nestjs:resilience:retry');
@@ -121,6 +152,16 @@ describe('importing the package', () => {
     expectTypeOf(policy.executeObservable).parameter(1).toExtend<{ signal?: AbortSignal | undefined } | undefined>();
   });
 });
+
+function exceedRateLimit(): void {
+  const limit = new OutboundRateLimitPolicy({ limit: 1, interval: '1h' });
+  void limit.execute(() => 1);
+  limit.execute(() => 2).catch(() => {});
+}
+
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
 
 function failIfCalled(): never {
   throw new Error('The second copy subscribed too.');

@@ -1,5 +1,6 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, type Channel } from 'node:diagnostics_channel';
 import { ResiliencePolicy, subscribe, type AttemptContext, type ExecuteOptions, type ResilienceEvent } from 'holdfast';
+import { EVENT_TYPES } from 'holdfast/binding';
 import type { Observable } from 'rxjs';
 import { observe } from './entrypoint/observable.js';
 
@@ -23,6 +24,9 @@ declare module 'holdfast' {
   }
 }
 
+/** Held for good, since Node may lose the subscribers of a channel that it has forgotten once. */
+const channels = new Map<string, Channel>(EVENT_TYPES.map((type) => [type, channel(`nestjs:resilience:${type}`)]));
+
 const INSTALLED = Symbol.for('nestjs.resilience.installed');
 
 function install(engine: Record<symbol | string, unknown>): void {
@@ -35,7 +39,7 @@ function install(engine: Record<symbol | string, unknown>): void {
 
 /** A subscriber of a channel throws as Node's channels do: without an effect on the publisher. */
 function publish(event: ResilienceEvent): void {
-  channel(`nestjs:resilience:${event.type}`).publish(event);
+  channels.get(event.type)?.publish(event);
 }
 
 install(ResiliencePolicy.prototype as unknown as Record<symbol | string, unknown>);

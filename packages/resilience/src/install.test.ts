@@ -75,7 +75,7 @@ describe('importing the package', () => {
     expect(messages.map((message) => message.type)).toEqual([type]);
   });
 
-  it.each(['nestjs:resilience', 'holdfast'])(
+  it.each(['holdfast', 'nestjs:resilience'])(
     'keeps the channels of %s, which Node would otherwise drop together with who subscribed meanwhile',
     async (family) => {
       const name = `${family}:rate-limited`;

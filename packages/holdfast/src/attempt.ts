@@ -1,7 +1,11 @@
 import { livingScope, type AttemptContext, type Scope } from './scope.js';
 import { FollowerList, type Follower, type Link } from './signals.js';
 
-/** What an attempt tells the execution that it belongs to. */
+/**
+ * What an attempt tells the execution that it belongs to.
+ *
+ * @internal
+ */
 export interface AttemptOwner {
   /** The work waits in one of our queues, or goes on. */
   markWaiting(waits: boolean): void;
@@ -9,7 +13,11 @@ export interface AttemptOwner {
   readonly holdsForWork: boolean;
 }
 
-/** Something that is held on behalf of an attempt's work, and given back when that work has really ended. */
+/**
+ * Something that is held on behalf of an attempt's work, and given back when that work has really ended.
+ *
+ * @internal
+ */
 export interface Holding {
   onWorkEnded(): void;
 }
@@ -19,6 +27,8 @@ type AttemptState = 'running' | 'settled' | 'abandoned' | 'ended';
 /**
  * One run of the work, and what the work is given. Its signal is made when somebody asks for it: most work that is
  * quick never does. An attempt that was given up stays `abandoned` until its work has settled after all.
+ *
+ * @internal
  */
 export class Attempt implements AttemptContext, Scope {
   readonly attempt: number;

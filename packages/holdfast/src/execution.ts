@@ -14,7 +14,11 @@ import { host } from '#host';
  * for each attempt, and no promise or closure per stage.
  */
 
-/** One stage of a pipeline; every policy is one. */
+/**
+ * One stage of a pipeline; every policy is one.
+ *
+ * @internal
+ */
 export interface Stage {
   /**
    * Lets a call in. `false` when it may not go on now: the stage has refused it with {@link Execution.refuse}, or
@@ -35,7 +39,11 @@ export interface Stage {
   readonly limitMs: number | undefined;
 }
 
-/** The stages of a policy, outermost first, and what follows from them for every call. Composed once. */
+/**
+ * The stages of a policy, outermost first, and what follows from them for every call. Composed once.
+ *
+ * @internal
+ */
 export class Pipeline {
   readonly stages: readonly Stage[];
   /** Whether some stage holds something for work that is given up. */
@@ -73,6 +81,7 @@ interface WaitingTime {
   since: number | undefined;
 }
 
+/** @internal */
 export type Work = (context: AttemptContext) => unknown;
 
 /** Runs {@link Execution.performWork} inside the scope of the attempt. */
@@ -80,6 +89,7 @@ function performInScope(execution: Execution, scope: Scope): void {
   execution.performWork(scope as Attempt);
 }
 
+/** @internal */
 export abstract class Execution implements Follower, AttemptOwner {
   readonly pipeline: Pipeline;
   /** What each entered stage remembers about this call; `undefined` when that is nothing. */

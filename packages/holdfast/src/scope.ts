@@ -14,7 +14,11 @@ export interface AttemptContext {
   readonly attempt: number;
 }
 
-/** A stretch of code that inherits; lives in the storage, also for other copies of the engine. */
+/**
+ * A stretch of code that inherits; lives in the storage, also for other copies of the engine.
+ *
+ * @internal
+ */
 export interface Scope extends AttemptContext {
   /** True for good once its work has settled or its signal has aborted. */
   readonly ended: boolean;

@@ -7,12 +7,17 @@
  * grow without bound on a long-lived source, on Node versions that we support.
  */
 
+/** @internal */
 export interface Follower {
   /** Called once, when the followed aborts. The link is gone by then. */
   onAbort(reason: unknown): void;
 }
 
-/** The place of a follower in a list. */
+/**
+ * The place of a follower in a list.
+ *
+ * @internal
+ */
 export class Link {
   readonly follower: Follower;
   /** The list that it stands in; `undefined` once it has left. */
@@ -31,7 +36,11 @@ export class Link {
   }
 }
 
-/** Followers in the order in which they came. */
+/**
+ * Followers in the order in which they came.
+ *
+ * @internal
+ */
 export class FollowerList {
   #first: Link | undefined = undefined;
   #last: Link | undefined = undefined;

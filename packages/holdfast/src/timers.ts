@@ -12,6 +12,7 @@ const LONGEST_DELAY = 2_147_483_647;
 /** How late a timer may be before the event loop, rather than the work, is taken to have been slow, in milliseconds. */
 const STALL = 50;
 
+/** @internal */
 export type Timer = unknown;
 
 /** Calls `fire(target)` after `delayMs`, rounded up to whole milliseconds. */
@@ -28,7 +29,11 @@ export function stopTimer(timer: Timer): void {
   else globalThis.clearTimeout(timer as number | undefined);
 }
 
-/** What a limit's timer tells the one who set it. */
+/**
+ * What a limit's timer tells the one who set it.
+ *
+ * @internal
+ */
 export interface LimitTarget {
   /** When the timer is due, on the engine's clock. */
   readonly dueAt: number;

@@ -185,7 +185,11 @@ export class BulkheadPolicy extends StagePolicy {
   }
 }
 
-/** A slot of a call that was given up while its work may run on. */
+/**
+ * A slot of a call that was given up while its work may run on.
+ *
+ * @internal
+ */
 class KeptSlot implements Holding {
   private working = 0;
   private state: 'inside' | 'held' | 'abandoned' = 'inside';
@@ -225,7 +229,11 @@ class KeptSlot implements Holding {
   }
 }
 
-/** A call in the queue. */
+/**
+ * A call in the queue.
+ *
+ * @internal
+ */
 class Waiter implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
@@ -280,7 +288,11 @@ class Waiter implements LimitTarget {
   }
 }
 
-/** Calls that wait, in the order in which they came; joining and leaving cost the same for any length. */
+/**
+ * Calls that wait, in the order in which they came; joining and leaving cost the same for any length.
+ *
+ * @internal
+ */
 class WaitingLine {
   length = 0;
   private first: Waiter | undefined = undefined;

@@ -1,4 +1,8 @@
-/** A call that a circuit breaker has let through. */
+/**
+ * A call that a circuit breaker has let through.
+ *
+ * @internal
+ */
 export class Permit {
   /** The breaker's era in which it was given. */
   readonly era: object;
@@ -19,7 +23,11 @@ export class Permit {
   }
 }
 
-/** Calls in flight in the order in which they began, and how many of them are slow already. */
+/**
+ * Calls in flight in the order in which they began, and how many of them are slow already.
+ *
+ * @internal
+ */
 export class CallsInFlight {
   slow = 0;
   #last: Permit | undefined = undefined;

@@ -26,7 +26,11 @@ export interface CircuitBreakerStats {
   readonly slowCallRate?: number;
 }
 
-/** An era of the breaker. Outcomes of calls that were admitted in another era change nothing. */
+/**
+ * An era of the breaker. Outcomes of calls that were admitted in another era change nothing.
+ *
+ * @internal
+ */
 type Era =
   | { readonly state: 'closed' }
   | { readonly state: 'open'; readonly until: number }

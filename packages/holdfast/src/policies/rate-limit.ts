@@ -42,7 +42,11 @@ export function resolveOutboundRateLimitOptions(options: OutboundRateLimitOption
   };
 }
 
-/** A call that waits for its turn. */
+/**
+ * A call that waits for its turn.
+ *
+ * @internal
+ */
 interface WaitFrame {
   readonly policy: OutboundRateLimitPolicy;
   readonly execution: Execution;

@@ -69,7 +69,11 @@ export function resolveRetryOptions(options: RetryOptions | number | false): Res
   };
 }
 
-/** A call between two attempts, or in one after the first. */
+/**
+ * A call between two attempts, or in one after the first.
+ *
+ * @internal
+ */
 interface RetryFrame {
   readonly execution: Execution;
   readonly at: number;

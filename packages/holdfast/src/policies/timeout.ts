@@ -102,7 +102,11 @@ export class TimeoutPolicy extends StagePolicy {
   }
 }
 
-/** The limit of one attempt while it runs. */
+/**
+ * The limit of one attempt while it runs.
+ *
+ * @internal
+ */
 class RunningLimit implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;

@@ -62,6 +62,27 @@ describe.each(callbacks)('%s that throws', (name, create, work) => {
   });
 });
 
+describe('a fallback that answers for the error of a callback', () => {
+  const answering = (handler: () => unknown): ResiliencePolicy =>
+    ResiliencePolicy.wrap(new FallbackPolicy(handler), new RetryPolicy({ retryIf: throwing }));
+
+  it('fails, when it does, as anything else does: it counts', async () => {
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1 });
+
+    await expect(ResiliencePolicy.wrap(breaker, answering(fail)).execute(fail)).rejects.toBe(down);
+    expect(breaker.stats.failures).toBe(1);
+  });
+
+  it('gives a result that may be retried as any other', async () => {
+    const handler = vi.fn(() => 'not good enough');
+    const retry = new RetryPolicy({ attempts: 2, backoff: { delay: 1 }, retryOnResult: () => true });
+    outcomeOf(ResiliencePolicy.wrap(retry, answering(handler)).execute(fail));
+    await pass(1);
+
+    expect(handler).toHaveBeenCalledTimes(2);
+  });
+});
+
 describe('a predicate that is asked in a call that was given up', () => {
   it('cannot change the outcome any more', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});

@@ -121,6 +121,17 @@ describe('an outcome', () => {
     expect(execution.outcomes).toEqual([[true, 'first']]);
   });
 
+  it('is delivered once when a listener gives the call up that is about to be given up', async () => {
+    const controller = new AbortController();
+    const policy = new TimeoutPolicy(10);
+    policy.subscribe(() => controller.abort(down));
+    const execution = new StreamedExecution(policy, { signal: controller.signal });
+    execution.start();
+    await pass(10);
+
+    expect(execution.outcomes).toEqual([[false, down]]);
+  });
+
   it('of an attempt that was given up is not heard', async () => {
     const execution = started(limit);
     const { last } = execution;

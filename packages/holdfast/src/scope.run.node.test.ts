@@ -165,6 +165,15 @@ describe('a scope opened by hand inside an attempt', () => {
     await settle();
   });
 
+  it('has one signal, however often it is asked for', async () => {
+    const own = new WatchedController();
+    const { result, settle } = inAttempt(() => openLong(own));
+
+    expect(result.scope.signal).toBe(result.signal);
+    expect(result.signal).not.toBe(own.signal);
+    await settle();
+  });
+
   it('has the reason of the first to abort', async () => {
     const own = new WatchedController();
     const { result, controller } = inAttempt(() => openLong(own));

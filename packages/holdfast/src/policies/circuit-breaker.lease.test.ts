@@ -122,6 +122,21 @@ describe('the lease of a probe', () => {
     expect(breaker.state).toBe('closed');
   });
 
+  it('of a second probe ends after that of the first', async () => {
+    const breaker = await halfOpen({ halfOpenMaxCalls: 2, failureRateThreshold: 60, probeLease: 500 });
+    const work = new ManualWork();
+    void breaker.execute(work.run);
+    await pass(300);
+    void breaker.execute(work.run);
+
+    await pass(200);
+    expect(breaker.state).toBe('half-open');
+    await pass(299);
+    expect(breaker.state).toBe('half-open');
+    await pass(1);
+    expect(breaker.state).toBe('open');
+  });
+
   it('ends for each probe by itself', async () => {
     const breaker = await halfOpen({ halfOpenMaxCalls: 3, failureRateThreshold: 60, probeLease: 500 });
     const work = new ManualWork();

@@ -209,6 +209,17 @@ describe('slow probes', () => {
     expect(breaker.state).toBe('open');
   });
 
+  it('that are still to come keep it open for a verdict, when they could open the breaker', async () => {
+    const breaker = lagging({ halfOpenMaxCalls: 2, slowCallRateThreshold: 50, failureRateThreshold: 100 });
+    breaker.trip();
+    await pass(1_000);
+
+    await answerAfter(breaker, 1);
+    expect(breaker.state).toBe('half-open');
+    await answerAfter(breaker, 100);
+    expect(breaker.state).toBe('open');
+  });
+
   it('that are quick enough close it', async () => {
     const breaker = lagging({ halfOpenMaxCalls: 2, slowCallRateThreshold: 100 });
     breaker.trip();

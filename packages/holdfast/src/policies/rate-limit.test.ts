@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { pass, useFakeClock } from '../../test/fake-clock.js';
+import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
 import { CircuitBreakerPolicy, OutboundRateLimitError, OutboundRateLimitPolicy, ResiliencePolicy } from '../index.js';
@@ -91,6 +91,17 @@ describe('an outbound rate limit', () => {
     await pass(1);
 
     expect(limit.available).toBe(3);
+  });
+
+  it('neither gains nor loses a token when the clock is set back', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 1_000 });
+    await limit.execute(() => 1);
+
+    vi.setSystemTime(START - 3_600_000);
+
+    expect(limit.available).toBe(1);
+    await pass(500);
+    expect(limit.available).toBe(2);
   });
 
   it('never refunds a token: not for a failure, and not for a refusal from further inside', async () => {
@@ -237,6 +248,7 @@ describe('a call that waits for a token', () => {
 
     const moments = Object.values(starts).sort((a, b) => a - b);
     expect(moments).toEqual(Array.from({ length: 26 }, (_, index) => index * 100));
+    for (let index = 0; index < 10; index++) expect(starts[`late ${index}`]).toBe((index + 1) * 100);
     for (let index = 10; index < 20; index++) expect(starts[`early ${index}`]).toBe((index + 1) * 100);
   });
 

@@ -144,9 +144,9 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     if (this.waiting === 0) this.freeTurns.length = 0;
   }
 
-  /** Tokens that no turn needs. */
+  /** Tokens that no call waits for. */
   private unpromised(): number {
-    return this.tokens - this.waiting - this.freeTurns.length;
+    return this.tokens - this.waiting;
   }
 
   private nextTurn(): number {

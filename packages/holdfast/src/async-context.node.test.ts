@@ -11,6 +11,8 @@ import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
 import { currentScope } from './scope.js';
 
+/** For what takes as long as a busy machine needs. */
+const PATIENCE = { timeout: 4_000 };
 const request = new AsyncLocalStorage<string>();
 // Fake timers fire in the context of whoever moves the clock, so these tests take real time, and little of it.
 const STEADY = { delay: 2, factor: 1 } as const;
@@ -37,7 +39,7 @@ function handle(policy: ResiliencePolicy, name: string, work: ManualWork['run'])
 }
 
 async function settled(...handled: readonly Handled[]): Promise<void> {
-  await expect.poll(() => handled.filter(({ call }) => call.state === 'pending')).toEqual([]);
+  await expect.poll(() => handled.filter(({ call }) => call.state === 'pending'), PATIENCE).toEqual([]);
 }
 
 describe("a caller's async context", () => {
@@ -81,7 +83,7 @@ describe("a caller's async context", () => {
     const work = new ManualWork();
     const handled = ['Ada', 'Grace'].map((name) => handle(policy, name, work.run));
     for (let index = 0; index < 4; index++) {
-      await expect.poll(() => work.calls.length).toBe(index + 1);
+      await expect.poll(() => work.calls.length, PATIENCE).toBe(index + 1);
       work.call(index).fail(down);
     }
     await settled(...handled);

@@ -124,11 +124,18 @@ export function requireFunction<F>(value: F, path: string): F {
  * cannot be waited for: a promise would count as true whatever it resolves to, and is refused.
  */
 export function decision(answer: unknown, name: string): boolean {
-  if (typeof answer !== 'object' || answer === null) return Boolean(answer);
-  if (typeof (answer as PromiseLike<unknown>).then !== 'function') return true;
+  refusePromise(answer, name, 'true or false');
+
+  return Boolean(answer);
+}
+
+/** Refuses a promise as the answer of a user's function, and takes care that its rejection is nobody's surprise. */
+export function refusePromise(answer: unknown, name: string, expected: string): void {
+  if (typeof answer !== 'object' || answer === null) return;
+  if (typeof (answer as PromiseLike<unknown>).then !== 'function') return;
 
   (answer as PromiseLike<unknown>).then(undefined, () => {});
-  throw new OptionError(name, `${name} returned a Promise. Return true or false from it, without waiting.`);
+  throw new OptionError(name, `${name} returned a Promise. Return ${expected} from it, without waiting.`);
 }
 
 /** How a value is shown in a message: short, and telling `'5'` from `5`. */

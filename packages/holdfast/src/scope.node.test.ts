@@ -12,6 +12,8 @@ import { ResiliencePolicy } from './policy.js';
 import { currentScope } from './scope.js';
 import type { AttemptContext } from './scope.js';
 
+/** For what takes as long as a busy machine needs. */
+const PATIENCE = { timeout: 4_000 };
 const down = new Error('down');
 const reason = new Error('the caller left');
 
@@ -170,7 +172,7 @@ describe('a policy inside an attempt', () => {
       ),
     );
     const detached = outcomeOf(inside as Promise<unknown>);
-    await expect.poll(() => outside.state).toBe('rejected');
+    await expect.poll(() => outside.state, PATIENCE).toBe('rejected');
     expect(detached.state).toBe('pending');
     expect(work.call(0).context.signal.aborted).toBe(false);
 
@@ -187,7 +189,7 @@ describe('a policy inside an attempt', () => {
         new BulkheadPolicy().execute(() => inner.execute(work.run), { detached: true }),
       ),
     );
-    await expect.poll(() => outside.state).toBe('rejected');
+    await expect.poll(() => outside.state, PATIENCE).toBe('rejected');
 
     expect(work.call(0).context.signal.aborted).toBe(false);
     expect(inner.active).toBe(1);

@@ -9,6 +9,8 @@ import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
 
+/** For what takes as long as a busy machine needs. */
+const PATIENCE = { timeout: 4_000 };
 const reason = new Error('the caller left');
 const collectGarbage = globalThis.gc as () => void;
 
@@ -71,7 +73,7 @@ describe('a body that the work returned', () => {
       });
 
       await expect(read).rejects.toMatchObject({ code: 'TIMEOUT', timeoutMs: 250 });
-      await expect.poll(() => cut).toContain(path);
+      await expect.poll(() => cut, PATIENCE).toContain(path);
     },
   );
 });
@@ -101,7 +103,7 @@ describe('one signal under many calls', () => {
       ),
     );
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
-    await expect.poll(() => calls.filter(({ state }) => state === 'pending')).toEqual([]);
+    await expect.poll(() => calls.filter(({ state }) => state === 'pending'), PATIENCE).toEqual([]);
     process.off('warning', onWarning);
 
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
@@ -117,7 +119,7 @@ describe('one signal under many calls', () => {
     await wait(20);
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
     controller.abort(reason);
-    await expect.poll(() => calls.every(({ value }) => value === reason)).toBe(true);
+    await expect.poll(() => calls.every(({ value }) => value === reason), PATIENCE).toBe(true);
 
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   });
@@ -135,7 +137,7 @@ describe('garbage collection', () => {
       collectGarbage();
       await wait(5);
     }
-    await expect.poll(() => call.state, { timeout: 1_000 }).toBe('rejected');
+    await expect.poll(() => call.state, PATIENCE).toBe('rejected');
 
     expect(call.value).toMatchObject({ code: 'TIMEOUT' });
   });
@@ -152,7 +154,7 @@ describe('garbage collection', () => {
       await wait(5);
     }
     controller.abort(reason);
-    await expect.poll(() => cut).toContain('/never/collected');
+    await expect.poll(() => cut, PATIENCE).toContain('/never/collected');
 
     expect(call.value).toBe(reason);
   });
@@ -167,6 +169,6 @@ describe('garbage collection', () => {
       await wait(5);
     }
     controller.abort(reason);
-    await expect.poll(() => call.value, { timeout: 1_000 }).toBe(reason);
+    await expect.poll(() => call.value, PATIENCE).toBe(reason);
   });
 });

@@ -188,12 +188,19 @@ describe('a backoff function', () => {
     [null, 'null'],
     ['-1s', '"-1s"'],
     ['soon', '"soon"'],
-    [Promise.resolve(5), 'an object'],
+    [[5], 'an array'],
   ])('may not return %s', (returned, shown) => {
     const backoff = createBackoff(() => returned as number);
 
     expect(() => backoff.delayMs(1, undefined)).toThrow(TypeError);
     expect(() => backoff.delayMs(1, undefined)).toThrow(`backoff: Invalid duration ${shown}`);
+  });
+
+  it('may not return a promise, whose rejection goes unheard', () => {
+    const backoff = createBackoff(() => Promise.reject(new Error('nobody waits')) as unknown as number);
+
+    expect(() => backoff.delayMs(1, undefined)).toThrow(TypeError);
+    expect(() => backoff.delayMs(1, undefined)).toThrow(/^backoff: backoff returned a Promise/);
   });
 
   it('that throws is heard with its own error', () => {

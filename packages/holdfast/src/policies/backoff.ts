@@ -1,5 +1,5 @@
 import { parseDuration, type Duration } from '../duration.js';
-import { rejectUnknown, requireFactor, requireObject, requireOneOf, withPath } from '../options.js';
+import { refusePromise, rejectUnknown, requireFactor, requireObject, requireOneOf, withPath } from '../options.js';
 
 export interface BackoffOptions {
   /** The wait after the first failed attempt. Default `'200ms'`; 0 is legal. */
@@ -79,6 +79,7 @@ function byFunction(delay: BackoffFunction): Backoff {
   return {
     delayMs(failedAttempt, error) {
       const wait: unknown = delay(failedAttempt, error);
+      refusePromise(wait, 'backoff', 'a duration');
       if (typeof wait === 'number' && wait < 0 && wait !== -Infinity) return 0;
 
       return withPath('backoff', () => parseDuration(wait, ''));

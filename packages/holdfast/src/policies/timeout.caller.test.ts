@@ -237,7 +237,7 @@ describe('a limit that depends on the attempt', () => {
     [Infinity, 'Infinity'],
     ['soon', '"soon"'],
     [undefined, 'undefined'],
-    [Promise.resolve(5), 'an object'],
+    [[5], 'an array'],
   ])('and is %s ends the call with a TypeError that names it, before any work, and once', async (returned, shown) => {
     const limit = vi.fn(() => returned as number);
     const work = vi.fn(() => 'answer');
@@ -249,6 +249,12 @@ describe('a limit that depends on the attempt', () => {
     expect((call.value as Error).message).toContain(`timeout: Invalid duration ${shown}`);
     expect(limit).toHaveBeenCalledTimes(1);
     expect(work).not.toHaveBeenCalled();
+  });
+
+  it('and is a promise ends the call with a TypeError, and the rejection of the promise goes unheard', async () => {
+    const limit = (): number => Promise.reject(new Error('nobody waits')) as unknown as number;
+
+    await expect(new TimeoutPolicy(limit).execute(() => 1)).rejects.toThrow(/^timeout: timeout returned a Promise/);
   });
 
   it('and throws ends the call with that error', async () => {

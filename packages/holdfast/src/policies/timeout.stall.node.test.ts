@@ -21,6 +21,8 @@ const SERVER = `
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
 
+const PATIENCE = { timeout: 4_000 };
+
 let server: Worker;
 let port: number;
 const agent = new Agent({ keepAlive: true });
@@ -71,7 +73,7 @@ describe('an event loop that is held beyond a limit', () => {
     await ask(1)({ signal: new AbortController().signal, attempt: 1 });
     const { breaker, policy, recorder } = limited();
     const call = policy.execute(ask(60));
-    hold(20, 400);
+    hold(20, 800);
 
     await expect(call).resolves.toBe('answer');
     expect(recorder.events).toEqual([]);
@@ -85,7 +87,7 @@ describe('an event loop that is held beyond a limit', () => {
       const response = await fetch(`http://127.0.0.1:${port}/60`, { signal });
       return response.status;
     });
-    hold(20, 400);
+    hold(20, 800);
 
     await expect(call).resolves.toBe(200);
   });
@@ -93,8 +95,8 @@ describe('an event loop that is held beyond a limit', () => {
   it('is no failure of a dependency that has not answered', async () => {
     const { breaker, policy, recorder } = limited();
     const call = outcomeOf(policy.execute(ask(0)));
-    hold(20, 400);
-    await expect.poll(() => call.state).toBe('rejected');
+    hold(20, 800);
+    await expect.poll(() => call.state, PATIENCE).toBe('rejected');
 
     expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(recorder.types).toEqual(['timeout']);

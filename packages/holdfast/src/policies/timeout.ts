@@ -2,7 +2,7 @@ import { now } from '../clock.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { discount, ResilienceTimeoutError } from '../errors.js';
 import type { Execution } from '../execution.js';
-import { rejectUnknown, requireName, requireObject } from '../options.js';
+import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
 
@@ -93,6 +93,7 @@ export class TimeoutPolicy extends StagePolicy {
     const { step } = execution;
     try {
       const limit = (this.limit as TimeoutFunction)(execution.attemptNumber);
+      refusePromise(limit, 'timeout', 'a duration');
       const limitMs = parseDuration(limit, 'timeout', { positive: true });
       return execution.step === step ? limitMs : undefined;
     } catch (error) {

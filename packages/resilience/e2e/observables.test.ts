@@ -2,14 +2,30 @@ import {
   Controller,
   Get,
   Injectable,
+  Module,
   Post,
   UseInterceptors,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
 import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
-import { concat, defer, EMPTY, interval, map, NEVER, Observable, of, Subject, take, throwError, toArray } from 'rxjs';
+import {
+  concat,
+  defer,
+  EMPTY,
+  interval,
+  map,
+  NEVER,
+  Observable,
+  of,
+  Subject,
+  take,
+  tap,
+  throwError,
+  toArray,
+} from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
 import { isPending, turns, until } from './fixtures/backend.js';
@@ -36,6 +52,7 @@ let answer: (run: Run) => unknown;
 const down = new Error('down');
 
 beforeEach(() => {
+  Witness.seen = [];
   runs = [];
   answer = (run) => run.stream;
 });
@@ -63,6 +80,19 @@ class Collect implements NestInterceptor {
     );
   }
 }
+
+/** Writes down every value that leaves, of which Nest sends the last one. */
+@Injectable()
+class Witness implements NestInterceptor {
+  static seen: unknown[] = [];
+
+  intercept(_context: ExecutionContext, next: CallHandler) {
+    return next.handle().pipe(tap((value) => Witness.seen.push(value)));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: Witness }] })
+class WitnessModule {}
 
 @Controller()
 class StreamsController {
@@ -92,6 +122,12 @@ class StreamsController {
     return run();
   }
 
+  @Get('emptied')
+  @Fallback(() => EMPTY)
+  emptied() {
+    return run();
+  }
+
   @Get('capped')
   @Bulkhead({ name: 'capped', maxConcurrent: 1, maxQueue: 1 })
   @CircuitBreaker({ name: 'capped' })
@@ -115,7 +151,7 @@ class StreamsController {
 
 onBothAdapters('An Observable answer', (start) => {
   const startStreams = async (): Promise<Application> => {
-    const app = await start({ controllers: [StreamsController] });
+    const app = await start({ controllers: [StreamsController], before: [WitnessModule] });
     freezeTime();
 
     return app;
@@ -174,6 +210,7 @@ onBothAdapters('An Observable answer', (start) => {
     second.source.complete();
 
     expect(await answering).toMatchObject({ status: 200, text: 'of the second attempt' });
+    expect(Witness.seen).toEqual(['of the second attempt']);
     expect(runs.map(({ stops }) => stops)).toEqual([1, 1]);
   });
 
@@ -208,6 +245,7 @@ onBothAdapters('An Observable answer', (start) => {
     first.source.next('first');
     first.source.error(down);
     expect((await failing).text).toBe('staler');
+    expect(Witness.seen).toEqual(['stale', 'staler']);
 
     const late = app.call('/replaced');
     const second = await reached(2);
@@ -215,6 +253,17 @@ onBothAdapters('An Observable answer', (start) => {
     await vi.advanceTimersByTimeAsync(100);
     expect((await late).text).toBe('staler');
     expect(app.events.map(({ type }) => type)).toEqual(['fallback', 'timeout', 'fallback']);
+  });
+
+  it('is nothing of what had failed when the fallback has no value either', async () => {
+    const app = await startStreams();
+    const answering = app.call('/emptied');
+    const { source } = await reached(1);
+    source.next('first');
+    source.error(down);
+
+    expect((await answering).status).toBe(500);
+    expect(Witness.seen).toEqual([]);
   });
 
   it('without a value is a success, which Nest answers with 500, and is not repeated', async () => {

@@ -86,6 +86,12 @@ class SignalsController {
     return { parameter: signal === undefined, context: this.client.seen };
   }
 
+  @Get('capped')
+  @Bulkhead()
+  capped(@Signal() signal: AbortSignal) {
+    return backend.call(signal);
+  }
+
   @Get('inherited')
   @Timeout(100)
   inherited() {
@@ -183,6 +189,15 @@ onBothAdapters('The signal of an attempt', (start) => {
     expect((await answer).text).toBe('fine');
     expect(app.get(Client).seen).toEqual([1, 2]);
     expect(backend.states).toEqual(['cancelled', 'answered']);
+  });
+
+  it('is there for every handler with a plan, one without a limit too', async () => {
+    backend.script((call) => call.answer('fine'));
+    const { call } = await startSignals();
+
+    await call('/capped');
+
+    expect(backend.calls[0]?.signal).toBeInstanceOf(AbortSignal);
   });
 
   it('is undefined for a handler without a plan', async () => {

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
+import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { Controller, Get, StreamableFile } from '@nestjs/common';
 import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
 import { of } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
+import { beforeClosing, freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
 import { Backend, turns, until } from './fixtures/backend.js';
 import { send } from './fixtures/client.js';
 
@@ -28,6 +29,11 @@ class FilesController {
   file(@Signal() signal: AbortSignal) {
     signals.push(signal);
     return backend.call();
+  }
+
+  @Get('pending')
+  pending() {
+    return new Promise(() => {});
   }
 
   @Get('stale')
@@ -112,15 +118,18 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     const running = await backend.reached(1);
     await vi.advanceTimersByTimeAsync(99);
     running.answer(bodyOf(source));
+    await turns();
+    await vi.advanceTimersByTimeAsync(60_000); // before its first byte
     source.write('first ');
     const answer = await opening;
     await answer.until('first');
-
     await vi.advanceTimersByTimeAsync(60_000);
     source.end('second');
 
     expect(await answer.closed).toBe('complete');
     expect(answer.text).toBe('first second');
+    await isIdle(app);
+    expect(app.state()).toMatchObject({ total: 1, failures: 0 });
     expect(app.events).toEqual([]);
   });
 
@@ -225,6 +234,23 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     await isIdle(app);
     expect(app.state()).toMatchObject({ failures: 0 });
     source.destroy();
+  });
+
+  it.each(KINDS)('gives its slot back at its end although the connection stays open: %s', async (_, bodyOf) => {
+    const app = await startFiles();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    beforeClosing(() => agent.destroy());
+    for (let nth = 1; nth <= 2; nth++) {
+      const source = new PassThrough();
+      const answering = app.call('/file', { agent });
+      (await backend.reached(nth)).answer(bodyOf(source));
+      source.end('all');
+
+      expect((await answering).text).toBe('all');
+      await isIdle(app);
+    }
+    expect(Object.keys(agent.freeSockets)).toHaveLength(1);
+    expect(app.state()).toMatchObject({ total: 2, failures: 0 });
   });
 
   it('is sent by the attempt that succeeds, with its headers', async () => {

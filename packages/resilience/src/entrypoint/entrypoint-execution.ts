@@ -1,5 +1,5 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import type { Attempt, Pipeline } from 'holdfast/binding';
+import type { Attempt, Pipeline, Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
@@ -45,9 +45,10 @@ export class EntrypointExecution extends ObservableExecution {
     return super.isCommitted() || this.call.response?.headersSent() === true;
   }
 
-  override performWork(attempt: Attempt): void {
+  /** Neither an attempt nor a fallback answers with values of what has failed before it. */
+  protected override performHandler(attempt: Attempt, work: Work): void {
     this.held = undefined;
-    super.performWork(attempt);
+    super.performHandler(attempt, work);
   }
 
   protected override onValue(attempt: Attempt, value: unknown): void {

@@ -100,14 +100,9 @@ function onResponseOver(response: ServerResponse, listener: (complete: boolean) 
     listener(complete);
   };
   // Not the response's own `close`: Nest and Fastify listen for that as often as Node tolerates, and one that waits
-  // for those before it on the connection does not hear of it.
-  const stopWaiting = onClosed(connectionOf(response), () => end(response.writableFinished));
+  // for those before it on the connection does not hear of it. With HTTP/2 the socket stands for the stream.
+  const stopWaiting = onClosed(response.req?.socket, () => end(response.writableFinished));
   response.once('finish', () => end(true));
-}
-
-/** What is closed when a client goes away: with HTTP/2 a stream of the connection, before that the connection. */
-function connectionOf(response: ServerResponse): Closable | undefined {
-  return (response as { readonly stream?: Closable }).stream ?? response.req?.socket;
 }
 
 interface Closable {

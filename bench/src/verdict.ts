@@ -21,5 +21,5 @@ export function judge(value: number, target: number | undefined): Verdict {
 
   const excess = value / target - 1;
 
-  return { kind: 'miss', excess, fails: !(excess <= TOLERANCE) };
+  return { kind: 'miss', excess, fails: !(value <= target * (1 + TOLERANCE)) };
 }

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { readCommandLine } from './command-line.js';
+import { ROWS } from './rows.js';
+
+const idsOf = (...args: string[]): string[] => readCommandLine(args).rows.map((row) => row.id);
+
+describe('the command line', () => {
+  it('measures every row, five times, when nothing is asked for', () => {
+    expect(readCommandLine([])).toMatchObject({ rows: ROWS, runs: 5 });
+  });
+
+  it('picks the row of that id and no other that begins with it', () => {
+    expect(idsOf('--case', 'timeout')).toEqual(['timeout']);
+  });
+
+  it('picks all rows of a family', () => {
+    expect(idsOf('--case', 'refusal-open')).toEqual(['refusal-open-cockatiel', 'refusal-open-opossum']);
+  });
+
+  it('picks several', () => {
+    expect(idsOf('--case', 'bulkhead', '--case', 'retry')).toEqual(['retry', 'bulkhead']);
+  });
+
+  it('makes one run when it has to be quick', () => {
+    expect(readCommandLine(['--quick']).runs).toBe(1);
+  });
+
+  it('refuses a case that it does not know, with those that it does', () => {
+    expect(() => readCommandLine(['--case', 'retires'])).toThrow(/no case "retires"\. Known: retry, circuit-breaker/);
+  });
+
+  it('refuses an unknown option', () => {
+    expect(() => readCommandLine(['--fast'])).toThrow(/--fast/);
+  });
+});

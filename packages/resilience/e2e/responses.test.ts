@@ -33,6 +33,14 @@ class ResponsesController {
     response.status(202).send(await backend.call());
   }
 
+  @Get('written')
+  @Retry(AT_ONCE)
+  @Timeout(100)
+  async written(@Res() response: AnyResponse) {
+    response.status(202).send('written');
+    await backend.call();
+  }
+
   @Get('passthrough')
   @Retry(AT_ONCE)
   @Timeout(100)
@@ -162,6 +170,19 @@ onBothAdapters('What Nest does with a response', (start, adapter) => {
     expect(events).toEqual([]);
     await turns();
     expect(log.errors).toHaveLength(1);
+  });
+
+  it.each(['at once', 'later'])('that was sent is not repeated when the handler fails afterwards, %s', async (when) => {
+    if (when === 'at once') backend.script((call) => call.fail(down));
+    const { call, events } = await startResponses();
+    const answer = call('/written');
+    const running = await backend.reached(1);
+    expect(await answer).toMatchObject({ status: 202, text: 'written' });
+    running.fail(down);
+    await turns();
+
+    expect(backend.calls).toHaveLength(1);
+    expect(events).toEqual([]);
   });
 
   it('is rendered from what the successful attempt returned', async () => {

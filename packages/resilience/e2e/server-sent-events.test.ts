@@ -201,6 +201,22 @@ onBothAdapters('Server-sent events', (start) => {
     expect(answer.text).toMatch(/data: stale\n[^]*data: news\n/);
   });
 
+  it('are neither repeated nor replaced for a client that has left', async () => {
+    const app = await startFeeds();
+    for (const path of ['/replaced', '/retried']) {
+      feeds = [];
+      const answer = await openStream(app, path);
+
+      answer.leave();
+      await until(() => feeds[0]?.stops === 1);
+      await vi.advanceTimersByTimeAsync(1_000);
+
+      expect(feeds).toHaveLength(1);
+    }
+    expect(app.events).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('hold their slot until the stream is over', async () => {
     const app = await startFeeds();
     const bulkhead = app.resilience.bulkhead('feeds');
@@ -234,6 +250,19 @@ onBothAdapters('Server-sent events', (start) => {
       expect(bulkhead.abandoned).toBe(0);
     }
     expect(app.log.errors).toEqual([]);
+  });
+
+  it('give their slot back after a HEAD', async () => {
+    const app = await startFeeds();
+    const bulkhead = app.resilience.bulkhead('feeds');
+    const answering = app.call('/capped', { method: 'HEAD' });
+    while (feeds.length === 0) await turns();
+    await turns();
+    await vi.advanceTimersByTimeAsync(1);
+
+    expect((await answering).status).toBe(200);
+    await until(() => bulkhead.active === 0);
+    expect(feeds[0]?.stops).toBe(1);
   });
 
   it('leave the queue when the client leaves it: the handler never runs', async () => {

@@ -112,7 +112,8 @@ class PolicyWrap extends ResiliencePolicy {
   }
 
   subscribe(listener: ResilienceListener): () => void {
-    const cancels = this.policies.map((policy) => policy.subscribe(listener));
+    // A policy that stands at two places tells of each event once.
+    const cancels = [...new Set(this.policies)].map((policy) => policy.subscribe(listener));
 
     return () => cancels.forEach((cancel) => cancel());
   }

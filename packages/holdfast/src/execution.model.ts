@@ -3,6 +3,7 @@ export class CallModel {
   readonly problems: string[] = [];
   private reason: unknown = undefined;
   private isAborted = false;
+  private isInMidst = false;
   private deliveries = 0;
 
   get isSettled(): boolean {
@@ -22,14 +23,18 @@ export class CallModel {
   deliver(ok: boolean, value: unknown): void {
     this.deliveries += 1;
     if (this.deliveries > 1) this.problems.push('the call settled twice');
-    if (this.isAborted && (ok || value !== this.reason)) this.problems.push("the outcome is not the caller's reason");
+    if (!this.isAborted || (!ok && value === this.reason)) return;
+
+    const isTimeout = (value as { readonly code?: unknown } | undefined)?.code === 'TIMEOUT';
+    if (ok || !this.isInMidst || !isTimeout) this.problems.push("the outcome is not the caller's reason");
   }
 
-  /** The caller is about to leave. */
-  abort(reason: unknown): void {
+  /** The caller leaves; in the midst of something, a timeout may have been first. */
+  abort(reason: unknown, isInMidst: boolean): void {
     if (this.isSettled) return;
 
     this.isAborted = true;
+    this.isInMidst = isInMidst;
     this.reason = reason;
   }
 

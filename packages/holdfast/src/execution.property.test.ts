@@ -67,6 +67,8 @@ class Trial {
   private readonly manual = new ManualWork();
   private ended = 0;
   private readonly callers: Caller[] = [];
+  /** Calls whose caller has left in the midst of a callback. */
+  private readonly leavers: CallModel[] = [];
   private sharing: Caller;
 
   constructor(private readonly stack: RandomStack) {
@@ -83,13 +85,16 @@ class Trial {
     else if (command.kind === 'abort') this.abortSoon(command.which, command.afterCallbacks);
     else await passQuickly(command.milliseconds);
     await microtasks();
+    for (const call of this.leavers.splice(0)) call.aborted();
   }
 
   /** All work ends, callers whose calls still hang leave, all time passes. */
   async finish(): Promise<void> {
     this.stack.inCallback = () => {};
     await this.runDown();
-    for (const caller of this.callers) if (caller.all.some((call) => !call.isSettled)) leave(caller);
+    for (const caller of this.callers.filter(({ all }) => all.some((call) => !call.isSettled))) {
+      for (const call of this.abort(caller, false)) call.aborted();
+    }
     await this.runDown();
     for (const model of this.models) model.end();
   }
@@ -167,14 +172,21 @@ class Trial {
     const caller = this.callers[this.callers.length - 1 - (which % this.callers.length)] as Caller;
     let left = afterCallbacks;
     this.stack.inCallback = () => {
-      if (--left === 0) this.abort(caller);
+      if (--left === 0) this.leavers.push(...this.abort(caller, true));
     };
-    if (afterCallbacks === 0) this.abort(caller);
+    if (afterCallbacks === 0) for (const call of this.abort(caller, false)) call.aborted();
   }
 
-  private abort(caller: Caller): void {
+  /** Returns the calls that have to settle because of it. */
+  private abort(caller: Caller, isInMidst: boolean): readonly CallModel[] {
+    const { controller, told } = caller;
+    if (controller.signal.aborted) return [];
+
     if (caller === this.sharing) this.sharing = this.newCaller();
-    leave(caller);
+    const reason = new Error('left');
+    for (const call of told) call.abort(reason, isInMidst);
+    controller.abort(reason);
+    return told;
   }
 
   private newCaller(): Caller {
@@ -182,15 +194,6 @@ class Trial {
     this.callers.push(caller);
     return caller;
   }
-}
-
-function leave({ controller, told }: Caller): void {
-  const reason = new Error('left');
-  if (controller.signal.aborted) return;
-
-  for (const call of told) call.abort(reason);
-  controller.abort(reason);
-  for (const call of told) call.aborted();
 }
 
 const settlesOnceAndLeavesNothing = (makeFault?: () => ResiliencePolicy) =>

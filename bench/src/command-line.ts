@@ -15,10 +15,17 @@ const RATIO: Effort = { rounds: 12, sliceMs: 15, warmUpMs: 250 };
 /** Many short slices for a small difference of two large times. */
 const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
 
+/** Long slices where each side has a process of its own, which finds the processor's caches full of the other's. */
+const APART: Effort = { rounds: 12, sliceMs: 50, warmUpMs: 1_000 };
+
 /** A look, not a measurement. */
 const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
 
-const thorough = (row: Row): Effort => (row.measure === 'difference' ? DIFFERENCE : RATIO);
+function thorough(row: Row): Effort {
+  if (row.hooks === 'on-in-ours') return APART;
+
+  return row.measure === 'difference' ? DIFFERENCE : RATIO;
+}
 
 /** `--case <id>`, as often as wanted, picks the rows whose id is or begins with it; `--quick` makes one short run. */
 export function readCommandLine(args: readonly string[]): Command {

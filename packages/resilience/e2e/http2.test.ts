@@ -49,11 +49,11 @@ onFastify('Over HTTP/2', (start) => {
       controllers: [StreamsController],
       adapter: new FastifyAdapter({ http2: true } as object),
     });
-    const session = connect(app.url);
-    session.on('error', () => {});
-    beforeClosing(() => session.destroy());
+    const connection = connect(app.url);
+    connection.on('error', () => {});
+    beforeClosing(() => connection.destroy());
 
-    return { app, session, request: (path: string) => get(session, path) };
+    return { app, connection, request: (path: string) => get(connection, path) };
   };
 
   it('timeouts and refusals are answered as over HTTP/1', async () => {
@@ -88,9 +88,9 @@ onFastify('Over HTTP/2', (start) => {
   });
 
   it('server-sent events give their slot back when the client resets the stream, though the connection stays', async () => {
-    const { session, app } = await open();
+    const { connection, app } = await open();
     const bulkhead = app.resilience.bulkhead('feeds');
-    const stream = session.request({ ':path': '/feed' }).setEncoding('utf8');
+    const stream = connection.request({ ':path': '/feed' }).setEncoding('utf8');
     let text = '';
     stream.on('data', (chunk: string) => (text += chunk));
     stream.on('error', () => {});
@@ -100,13 +100,13 @@ onFastify('Over HTTP/2', (start) => {
     stream.close();
 
     await until(() => bulkhead.active === 0);
-    expect(session.closed).toBe(false);
+    expect(connection.closed).toBe(false);
   });
 
   it('a streamed file gives its slot back when the client resets the stream, though the connection stays', async () => {
-    const { session, request, app } = await open();
+    const { connection, request, app } = await open();
     const bulkhead = app.resilience.bulkhead('files');
-    const stream = session.request({ ':path': '/file' });
+    const stream = connection.request({ ':path': '/file' });
     stream.on('error', () => {});
     (await backend.reached(1)).answer(new StreamableFile(new PassThrough()));
     await turns(50);
@@ -126,9 +126,9 @@ interface Http2Answer {
   readonly text: string;
 }
 
-function get(session: ClientHttp2Session, path: string): Promise<Http2Answer> {
+function get(connection: ClientHttp2Session, path: string): Promise<Http2Answer> {
   return new Promise((resolve, reject) => {
-    const stream = session.request({ ':path': path });
+    const stream = connection.request({ ':path': path });
     let headers: Record<string, unknown> = {};
     let text = '';
     stream.setEncoding('utf8');

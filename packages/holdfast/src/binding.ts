@@ -9,7 +9,7 @@ export { Execution, type Pipeline, type Work } from './execution.js';
 export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
 
 // Stages
-export { composeStages, type Stages } from './stages.js';
+export { composeStages, readFallback, refusePolicy, type NotPolicy, type Stages } from './stages.js';
 
 // Options
 export { parseDuration, type DurationBounds } from './duration.js';

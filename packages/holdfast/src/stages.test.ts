@@ -6,7 +6,7 @@ import { BulkheadPolicy } from './policies/bulkhead.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
 import { FallbackPolicy } from './policies/fallback.js';
 import { OutboundRateLimitPolicy } from './policies/rate-limit.js';
-import { RetryPolicy } from './policies/retry.js';
+import { RetryPolicy, type RetryOptions } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
 import { composeStages, createPolicy, type StageOptions } from './stages.js';
 import { EventRecorder, ScriptedDownstream } from './testing/index.js';
@@ -249,6 +249,45 @@ describe('a policy object in place of options', () => {
   });
 });
 
+describe('a policy where it cannot be', () => {
+  const remedy = 'Write options here, or put policies around each other with ResiliencePolicy.wrap().';
+
+  it.each([
+    ['retry', new RetryPolicy(), 'options, a number of attempts, or false', 'a RetryPolicy'],
+    ['retry', new TimeoutPolicy(1), 'options, a number of attempts, or false', 'a TimeoutPolicy'],
+    ['circuitBreaker', new BulkheadPolicy(), 'options or a CircuitBreakerPolicy', 'a BulkheadPolicy'],
+    ['circuitBreaker', createPolicy({}), 'options or a CircuitBreakerPolicy', 'several policies in one'],
+    ['bulkhead', new CircuitBreakerPolicy(), 'options or a BulkheadPolicy', 'a CircuitBreakerPolicy'],
+    ['outboundRateLimit', new RetryPolicy(), 'options or an OutboundRateLimitPolicy', 'a RetryPolicy'],
+    ['timeout', new TimeoutPolicy(1), 'a duration or a function of the attempt', 'a TimeoutPolicy'],
+    ['fallback', new FallbackPolicy(() => 1), 'a function or options', 'a FallbackPolicy'],
+  ])('%s is refused with what it is: %o', (stage, policy, expected, kind) => {
+    const create = (): unknown => createPolicy({ [stage]: policy });
+
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(`${stage}: expected ${expected}, got ${kind}. ${remedy}`);
+  });
+
+  it('is refused in place of all options', () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 1 });
+
+    expect(() => createPolicy(limit as StageOptions)).toThrow(
+      `expected the options of stages, got an OutboundRateLimitPolicy. ${remedy}`,
+    );
+  });
+
+  it('does not compile, and options in a variable do', () => {
+    const options: RetryOptions = { attempts: 2 };
+    expect(() => createPolicy({ retry: options })).not.toThrow();
+    // @ts-expect-error -- a policy is no options
+    expect(() => createPolicy({ retry: new RetryPolicy() })).toThrow(TypeError);
+    // @ts-expect-error -- nor is one of another kind
+    expect(() => createPolicy({ circuitBreaker: new BulkheadPolicy() })).toThrow(TypeError);
+    // @ts-expect-error -- nor one of another kind here
+    expect(() => createPolicy({ bulkhead: new CircuitBreakerPolicy() })).toThrow(TypeError);
+  });
+});
+
 describe('options of stages that are wrong', () => {
   it.each([
     [{ retry: { attempts: 0 } }, /^retry\.attempts: expected a whole number/],
@@ -273,6 +312,17 @@ describe('options of stages that are wrong', () => {
     [{ fallback: 'flatRates' }, /^fallback: expected an options object, got "flatRates"/],
     [{ fallback: { handleIf: () => true } }, /^fallback\.handler: expected a function, got undefined/],
     [{ fallback: { handler: () => 1, handle: 1 } }, /^fallback\.handle: unknown option/],
+    [{ fallback: { handlr: () => 1 } }, /^fallback\.handlr: unknown option, .* Did you mean "handler"\?/],
+    [
+      { fallback: { value: 1 } },
+      /^fallback\.handler: is missing: expected a function, got undefined, only value\. Use .*\{ handler, handleIf \}/,
+    ],
+    [{ fallback: {} }, /^fallback\.handler: is missing: expected a function, got undefined\. Use/],
+    [{ fallback: { handler: 1 } }, /^fallback\.handler: expected a function, got 1/],
+    [
+      { fallback: { handler: () => 1, name: 'rates' } },
+      /^fallback\.name: unknown option, given "rates"\. Known options: handler, handleIf\./,
+    ],
     [{ fallback: null }, /^fallback: /],
     [{ retries: 3 }, /^retries: unknown option, given 3/],
     [{ timeoutMs: 3 }, /^timeoutMs: unknown option, given 3\. Did you mean "timeout"\?/],

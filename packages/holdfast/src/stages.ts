@@ -1,6 +1,6 @@
 import type { Duration } from './duration.js';
-import { rejectUnknown, requireObject, withPath } from './options.js';
-import { wrapNamed, type ResiliencePolicy } from './policy.js';
+import { nearestName, OptionError, rejectUnknown, requireFunction, requireObject, withPath } from './options.js';
+import { ResiliencePolicy, wrapNamed } from './policy.js';
 import { BulkheadPolicy, type BulkheadOptions } from './policies/bulkhead.js';
 import type { CircuitBreakerOptions } from './policies/circuit-breaker-options.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
@@ -43,11 +43,16 @@ export function composeStages(stages: Stages, name: string): ResiliencePolicy {
 /** The stages of one policy, in any order. A policy object in place of a stage's options is shared with its other users. */
 export interface StageOptions {
   readonly fallback?: FallbackHandler | FallbackStageOptions | undefined;
-  readonly retry?: RetryOptions | number | false | undefined;
-  readonly circuitBreaker?: CircuitBreakerOptions | CircuitBreakerPolicy | undefined;
-  readonly outboundRateLimit?: OutboundRateLimitOptions | OutboundRateLimitPolicy | undefined;
+  readonly retry?: (RetryOptions & NotPolicy) | number | false | undefined;
+  readonly circuitBreaker?: (CircuitBreakerOptions & NotPolicy) | CircuitBreakerPolicy | undefined;
+  readonly outboundRateLimit?: (OutboundRateLimitOptions & NotPolicy) | OutboundRateLimitPolicy | undefined;
   readonly timeout?: Duration | TimeoutFunction | undefined;
-  readonly bulkhead?: BulkheadOptions | BulkheadPolicy | undefined;
+  readonly bulkhead?: (BulkheadOptions & NotPolicy) | BulkheadPolicy | undefined;
+}
+
+/** Options, and no policy: policies have properties that are called like their options. */
+export interface NotPolicy {
+  readonly execute?: never;
 }
 
 export interface FallbackStageOptions extends Omit<FallbackOptions, 'name'> {
@@ -63,6 +68,7 @@ const KNOWN = ['fallback', 'retry', 'circuitBreaker', 'outboundRateLimit', 'time
  * @throws TypeError beginning with the path of the option, such as `retry.attempts`.
  */
 export function createPolicy(options: StageOptions, name = 'anonymous'): ResiliencePolicy {
+  refusePolicy(options, 'the options of stages');
   requireObject(options, '', "Use { timeout: '2s', retry: 3 }.");
   rejectUnknown(options, KNOWN);
 
@@ -71,14 +77,23 @@ export function createPolicy(options: StageOptions, name = 'anonymous'): Resilie
       fallback: build('fallback', options.fallback, (given) => createFallback(given, name)),
       retry: build('retry', options.retry, (given) => createRetry(given, name)),
       circuitBreaker: build('circuitBreaker', options.circuitBreaker, (given) =>
-        given instanceof CircuitBreakerPolicy ? given : new CircuitBreakerPolicy({ name, ...defined(given) }),
+        given instanceof CircuitBreakerPolicy
+          ? given
+          : new CircuitBreakerPolicy({ name, ...defined(given, 'options or a CircuitBreakerPolicy') }),
       ),
       outboundRateLimit: build('outboundRateLimit', options.outboundRateLimit, (given) =>
-        given instanceof OutboundRateLimitPolicy ? given : new OutboundRateLimitPolicy({ name, ...defined(given) }),
+        given instanceof OutboundRateLimitPolicy
+          ? given
+          : new OutboundRateLimitPolicy({ name, ...defined(given, 'options or an OutboundRateLimitPolicy') }),
       ),
-      timeout: build('timeout', options.timeout, (timeout) => new TimeoutPolicy({ name, timeout })),
+      timeout: build('timeout', options.timeout, (timeout) => {
+        refusePolicy(timeout, 'a duration or a function of the attempt');
+        return new TimeoutPolicy({ name, timeout });
+      }),
       bulkhead: build('bulkhead', options.bulkhead, (given) =>
-        given instanceof BulkheadPolicy ? given : new BulkheadPolicy({ name, ...defined(given) }),
+        given instanceof BulkheadPolicy
+          ? given
+          : new BulkheadPolicy({ name, ...defined(given, 'options or a BulkheadPolicy') }),
       ),
     },
     name,
@@ -89,22 +104,68 @@ function build<T, P>(stage: string, given: T | undefined, create: (given: T) => 
   return given === undefined ? undefined : withPath(stage, () => create(given));
 }
 
+const KINDS = [
+  [RetryPolicy, 'a RetryPolicy'],
+  [TimeoutPolicy, 'a TimeoutPolicy'],
+  [CircuitBreakerPolicy, 'a CircuitBreakerPolicy'],
+  [BulkheadPolicy, 'a BulkheadPolicy'],
+  [OutboundRateLimitPolicy, 'an OutboundRateLimitPolicy'],
+  [FallbackPolicy, 'a FallbackPolicy'],
+] as const;
+
+/**
+ * Refuses a policy where something else is wanted. Its properties are called like its options, so that it would pass
+ * for options, and be replaced by another policy that has some of them.
+ */
+export function refusePolicy(given: unknown, expected: string): void {
+  if (!(given instanceof ResiliencePolicy)) return;
+
+  const [, kind] = KINDS.find(([Policy]) => given instanceof Policy) ?? [undefined, 'several policies in one'];
+  throw new OptionError(
+    '',
+    `expected ${expected}, got ${kind}. Write options here, or put policies around each other with ` +
+      'ResiliencePolicy.wrap().',
+  );
+}
+
 function createRetry(given: RetryOptions | number | false, name: string): RetryPolicy {
-  if (typeof given === 'object') return new RetryPolicy({ name, ...defined(given) });
+  if (typeof given === 'object') {
+    return new RetryPolicy({ name, ...defined(given, 'options, a number of attempts, or false') });
+  }
 
   return new RetryPolicy({ name, attempts: given === false ? 1 : given });
 }
 
-function createFallback(given: FallbackHandler | FallbackStageOptions, name: string): FallbackPolicy {
-  if (typeof given === 'function') return new FallbackPolicy(given, { name });
+const FALLBACK_HINT = 'Use a function, or { handler, handleIf }.';
 
-  requireObject(given, '', 'Use a function, or { handler, handleIf }.');
-  const { handler, ...options } = given;
+function createFallback(given: FallbackHandler | FallbackStageOptions, name: string): FallbackPolicy {
+  const { handler, ...options } = readFallback(given);
+
   return new FallbackPolicy(handler, { name, ...options });
 }
 
+/** @throws TypeError when it is no fallback of a stage, which belongs to its policy and has no name of its own. */
+export function readFallback(given: unknown): FallbackStageOptions {
+  if (typeof given === 'function') return { handler: given as FallbackHandler };
+
+  refusePolicy(given, 'a function or options');
+  requireObject(given, '', FALLBACK_HINT);
+  const options = given as FallbackStageOptions;
+  const keys = Object.keys(options);
+  const misspelt = keys.some((key) => nearestName(key, ['handler', 'handleIf']) !== undefined);
+  if (options.handler === undefined && !misspelt) {
+    const found = keys.length === 0 ? '' : `, only ${keys.join(', ')}`;
+    throw new OptionError('handler', `is missing: expected a function, got undefined${found}. ${FALLBACK_HINT}`);
+  }
+  rejectUnknown(options, ['handler', 'handleIf']);
+  requireFunction(options.handler, 'handler');
+
+  return options;
+}
+
 /** The options without a name that is `undefined`, which would hide the policy's. */
-function defined<T extends { readonly name?: string | undefined }>(options: T): T {
+function defined<T extends { readonly name?: string | undefined }>(options: T, expected: string): T {
+  refusePolicy(options, expected);
   requireObject(options, '', 'Use an options object, or a policy object of this kind.');
   if (options.name !== undefined || !('name' in options)) return options;
 

@@ -4,12 +4,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { boot, closeAll, type Application } from '../test/boot.js';
 import {
   Bulkhead,
+  BulkheadPolicy,
   CircuitBreaker,
+  CircuitBreakerPolicy,
   Fallback,
   Resilience,
   ResilienceModule,
   ResilienceService,
   Retry,
+  RetryPolicy,
   Timeout,
   type ResilienceModuleOptions,
 } from './index.js';
@@ -298,6 +301,36 @@ describe("the module's options", () => {
       says: [/^presets\.carrier\.fallback\.handle:/, 'function handle', 'Did you mean "handler"?'],
     },
     {
+      it: 'have fallbacks whose handler is not missing',
+      app: options({ presets: { carrier: { fallback: { value: 1 } } } }),
+      says: [/^presets\.carrier\.fallback\.handler:/, 'is missing', 'only value', '{ handler, handleIf }'],
+    },
+    {
+      it: 'have fallbacks without a name of their own',
+      app: options({ presets: { carrier: { fallback: { handler: () => 1, name: 'flat' } } } }),
+      says: [/^presets\.carrier\.fallback\.name:/, 'given "flat"', 'Known options: handler, handleIf.'],
+    },
+    {
+      it: 'have no policy in place of the options of a retry',
+      app: options({ presets: { carrier: { retry: new RetryPolicy() } } }),
+      says: [/^presets\.carrier\.retry:/, 'got a RetryPolicy', 'ResiliencePolicy.wrap()'],
+    },
+    {
+      it: 'have no policy in place of the options of a breaker, of its own kind neither',
+      app: options({ presets: { carrier: { circuitBreaker: new CircuitBreakerPolicy() } } }),
+      says: [/^presets\.carrier\.circuitBreaker: expected options or a name/, 'got a CircuitBreakerPolicy', 'wrap()'],
+    },
+    {
+      it: 'have no policy in place of a preset',
+      app: options({ presets: { carrier: new BulkheadPolicy() } }),
+      says: [/^presets\.carrier:/, 'got a BulkheadPolicy', 'ResiliencePolicy.wrap()'],
+    },
+    {
+      it: 'have no policy among the defaults',
+      app: options({ defaults: { bulkhead: new BulkheadPolicy() } }),
+      says: [/^defaults\.bulkhead:/, 'BulkheadPolicy', 'Write options here'],
+    },
+    {
       it: 'are checked in presets that nobody uses, the second one too',
       app: options({ presets: { good: { timeout: '2s' }, bad: { timeout: '-2s' } } }),
       says: [/^presets\.bad\.timeout:/, '"-2s"', "'1.5s'"],
@@ -334,6 +367,11 @@ describe('options of decorators', () => {
       it: 'attempts that are true',
       app: on(Retry(true as never)),
       says: ['retry.attempts:', 'got true', 'whole number'],
+    },
+    {
+      it: 'a policy in place of options',
+      app: on(CircuitBreaker(new CircuitBreakerPolicy() as never)),
+      says: ['circuitBreaker: expected options or a name, got a CircuitBreakerPolicy', 'ResiliencePolicy.wrap()'],
     },
     { it: 'null for a retry', app: on(Retry(null as never)), says: ['retry:', 'got null', '{ attempts: 3 }'] },
     {

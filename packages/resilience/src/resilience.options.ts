@@ -9,7 +9,7 @@ import type {
   RetryOptions,
   TimeoutFunction,
 } from 'holdfast';
-import { requireBoolean } from 'holdfast/binding';
+import { requireBoolean, type NotPolicy } from 'holdfast/binding';
 
 /** The time that each attempt gets: a duration greater than 0, or a function of the attempt's number, from 1. */
 export type AttemptTimeout = Duration | TimeoutFunction;
@@ -24,11 +24,11 @@ export type RetryStageOptions = Omit<RetryOptions, 'name'>;
  */
 export interface ResiliencePreset {
   /** `false` or 1 makes one attempt. At entrypoints it applies to safe operations only. */
-  readonly retry?: number | false | RetryStageOptions | undefined;
+  readonly retry?: number | false | (RetryStageOptions & NotPolicy) | undefined;
   readonly timeout?: AttemptTimeout | undefined;
-  readonly circuitBreaker?: string | CircuitBreakerOptions | undefined;
-  readonly bulkhead?: string | BulkheadOptions | undefined;
-  readonly outboundRateLimit?: string | OutboundRateLimitOptions | undefined;
+  readonly circuitBreaker?: string | (CircuitBreakerOptions & NotPolicy) | undefined;
+  readonly bulkhead?: string | (BulkheadOptions & NotPolicy) | undefined;
+  readonly outboundRateLimit?: string | (OutboundRateLimitOptions & NotPolicy) | undefined;
   /** At an entrypoint the handler also receives the `ExecutionContext`, after the attempt. */
   readonly fallback?: FallbackHandler | FallbackStageOptions | undefined;
 }

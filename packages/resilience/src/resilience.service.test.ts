@@ -213,6 +213,18 @@ describe('preset()', () => {
 });
 
 describe('create()', () => {
+  it('refuses a policy in place of the options of a stage', async () => {
+    const { resilience } = await start();
+    const given = resilience.create({ retry: 2 });
+
+    // @ts-expect-error -- no policy is options
+    const create = (): unknown => resilience.create({ bulkhead: new BulkheadPolicy() });
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow('bulkhead: expected options or a name, got a BulkheadPolicy. Write options here, or put');
+    expect(() => resilience.create({ retry: given as never })).toThrow('retry: expected options, a number of attempts');
+    expect(() => resilience.create(given as never)).toThrow('got several policies in one');
+  });
+
   it('makes a new policy each time, whose stages are its own and not listed', async () => {
     const { resilience, seen } = await start();
     const options = frozen({

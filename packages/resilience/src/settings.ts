@@ -1,6 +1,7 @@
 import {
   OptionError,
   parseDuration,
+  refusePolicy,
   rejectUnknown,
   requireBoolean,
   requireName,
@@ -81,6 +82,7 @@ function refuseFalse(retry: unknown): void {
 }
 
 function refuseNamed(stage: 'circuitBreaker' | 'bulkhead', options: unknown): void {
+  withPath(stage, () => refusePolicy(options, 'options without a name'));
   const name: unknown = typeof options === 'object' && options !== null && 'name' in options ? options.name : options;
   if (typeof name !== 'string') return;
 

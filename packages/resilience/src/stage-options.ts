@@ -1,5 +1,7 @@
 import {
   OptionError,
+  readFallback,
+  refusePolicy,
   rejectUnknown,
   requireBoolean,
   requireFunction,
@@ -38,6 +40,7 @@ const DECORATED_RETRY_FIELDS = ['attempts', 'backoff', 'retryIf', 'retryAfter', 
 
 /** Reads the stages of a preset or of `create()`; keys whose value is `undefined` are absent. */
 export function readStages(options: unknown): DeclaredStages {
+  refusePolicy(options, 'the options of stages');
   requireObject(options, '', "Use { timeout: '2s', retry: 2 }, for example.");
   rejectUnknown(options as object, STAGES);
 
@@ -50,7 +53,10 @@ function readGiven(given: Partial<Record<Stage, unknown>>, stages: readonly Stag
     const value = given[stage];
     if (value === undefined) continue;
 
-    withPath(stage, () => CHECKS[stage](value));
+    withPath(stage, () => {
+      refusePolicy(value, EXPECTED[stage]);
+      CHECKS[stage](value);
+    });
     found[stage] = { value: stage === 'fallback' ? fallbackSettings(value) : value };
   }
 
@@ -66,9 +72,21 @@ export function checkDecorated(stages: DeclaredStages): void {
   for (const [stage, { value }] of Object.entries(stages) as [Stage, Setting<unknown>][]) {
     if (stage === 'timeout' && value === undefined) continue;
 
-    withPath(stage, () => (DECORATED_CHECKS[stage] ?? CHECKS[stage])(value));
+    withPath(stage, () => {
+      refusePolicy(value, EXPECTED[stage]);
+      (DECORATED_CHECKS[stage] ?? CHECKS[stage])(value);
+    });
   }
 }
+
+const EXPECTED: Readonly<Record<Stage, string>> = {
+  retry: 'options, a number of attempts, or false',
+  timeout: 'a duration or a function of the attempt',
+  circuitBreaker: 'options or a name',
+  bulkhead: 'options or a name',
+  outboundRateLimit: 'options or a name',
+  fallback: 'a function or options',
+};
 
 const CHECKS: Readonly<Record<Stage, (value: unknown) => void>> = {
   retry: (value) => {
@@ -84,12 +102,7 @@ const CHECKS: Readonly<Record<Stage, (value: unknown) => void>> = {
     resolveOutboundRateLimitOptions(value as OutboundRateLimitOptions);
   },
   fallback: (value) => {
-    if (typeof value === 'function') return;
-
-    requireObject(value, '', 'Use a function, or { handler, handleIf }.');
-    rejectUnknown(value as object, ['handler', 'handleIf']);
-    requireFunction((value as FallbackSettings).handler, 'handler');
-    checkHandleIf(value as FallbackSettings);
+    checkHandleIf(readFallback(value));
   },
 };
 

@@ -49,10 +49,11 @@ export class RateLimitModel {
   private filled(now: number): number {
     const { limit, perToken } = this.settings;
     const full = limit * perToken;
-    const [left, since] = this.starts.reduce(
-      ([filled, at], start) => [Math.min(full, filled + start - at) - perToken, start] as [number, number],
-      [full, 0] as [number, number],
-    );
-    return Math.min(full, left + now - since);
+    let [filled, at] = [full, 0];
+    for (const start of this.starts) {
+      filled = Math.min(full, filled + start - at) - perToken;
+      at = start;
+    }
+    return Math.min(full, filled + now - at);
   }
 }

@@ -4,6 +4,7 @@
  */
 
 // Executions whose outcome is not a promise
+export { misuseOf } from './execute-options.js';
 export { Attempt } from './attempt.js';
 export { Execution, type Pipeline, type Work } from './execution.js';
 export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';

@@ -155,6 +155,20 @@ describe('who hears of events', () => {
     expect(recorder.events).toEqual([]);
   });
 
+  it.each([undefined, null, {}, 'retry'])('is a function, and %o is refused at once', (listener) => {
+    for (const target of [
+      { subscribe },
+      new RetryPolicy(),
+      ResiliencePolicy.wrap(new RetryPolicy()),
+      ResiliencePolicy.wrap(),
+    ]) {
+      const listen = (): unknown => target.subscribe(listener as never);
+
+      expect(listen).toThrow(TypeError);
+      expect(listen).toThrow('listener: expected a function, got ');
+    }
+  });
+
   it('is one and the same listener as often as it has subscribed', async () => {
     const listener = vi.fn();
     const retry = policy();

@@ -1,3 +1,4 @@
+import { requireFunction } from './options.js';
 import { host } from '#host';
 
 /**
@@ -149,6 +150,7 @@ class Subscriber {
 }
 
 function addTo(subscribers: Subscriber[], listener: ResilienceListener): () => void {
+  requireFunction(listener, 'listener');
   const subscriber = new Subscriber(listener);
   subscribers.push(subscriber);
 

@@ -72,6 +72,21 @@ describe('wrapped policies', () => {
     expect(seen.slice(3)).toEqual(['out of c badly', 'out of b badly', 'out of a badly']);
   });
 
+  it.each([
+    [
+      [[new RetryPolicy()]],
+      'policies[0]: expected a policy, got an array. Spread it: ResiliencePolicy.wrap(...policies).',
+    ],
+    [[{}], 'policies[0]: expected a policy, got an object. Use policies such as new RetryPolicy(), or createPolicy()'],
+    [[new RetryPolicy(), undefined], 'policies[1]: expected a policy, got undefined.'],
+    [[RetryPolicy], 'policies[0]: expected a policy, got function RetryPolicy.'],
+  ])('are policies, all of them: %o', (given, message) => {
+    const wrap = (): unknown => ResiliencePolicy.wrap(...(given as ResiliencePolicy[]));
+
+    expect(wrap).toThrow(TypeError);
+    expect(wrap).toThrow(message);
+  });
+
   it('are named after each other', () => {
     const [retry, timeout] = [new RetryPolicy({ name: 'again' }), new TimeoutPolicy({ name: 'limit', timeout: 5 })];
 

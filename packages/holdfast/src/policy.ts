@@ -1,7 +1,8 @@
 import type { Attempt } from './attempt.js';
 import { EventSource, type ResilienceEvent, type ResilienceListener } from './events.js';
+import { misuseOf } from './execute-options.js';
 import { Execution, Pipeline, type ExecuteOptions, type Stage, type Work } from './execution.js';
-import { show } from './options.js';
+import { OptionError, requireFunction, show } from './options.js';
 import { isThenable, type AttemptContext } from './scope.js';
 
 /**
@@ -20,8 +21,12 @@ export abstract class ResiliencePolicy {
   /**
    * Puts policies around each other, the first one outermost. Wraps inside are flattened; without policies the result
    * runs its calls as they are.
+   *
+   * @throws TypeError when an argument is no policy.
    */
   static wrap(...policies: readonly ResiliencePolicy[]): ResiliencePolicy {
+    policies.forEach(requirePolicy);
+
     return new PolicyWrap(policies);
   }
 
@@ -29,7 +34,8 @@ export abstract class ResiliencePolicy {
    * Runs `work` under this policy and resolves to what it returns. Rejects with what the work throws, with the
    * policy's own error, or, as soon as `options.signal` or the attempt around aborts, with that reason.
    *
-   * @throws TypeError (as a rejection) when `work` is not a function or `signal` is not an `AbortSignal`.
+   * @throws TypeError (as a rejection) when `work` is not a function, an option is unknown, or `signal` is
+   * not an `AbortSignal`.
    */
   execute<T>(work: (context: AttemptContext) => T | PromiseLike<T>, options?: ExecuteOptions): Promise<T> {
     const misuse = misuseOf(work, options);
@@ -44,15 +50,15 @@ export abstract class ResiliencePolicy {
   abstract subscribe(listener: ResilienceListener): () => void;
 }
 
-function misuseOf(work: unknown, options: ExecuteOptions | undefined): TypeError | undefined {
-  if (typeof work !== 'function') return new TypeError(`work: expected a function, got ${show(work)}.`);
+/** A policy of another copy of this package is one too. */
+function requirePolicy(given: unknown, index: number): void {
+  const pipeline = (given as Partial<ResiliencePolicy> | null | undefined)?.pipeline;
+  if (Array.isArray(pipeline?.stages)) return;
 
-  const signal: unknown = options?.signal;
-  if (signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.addEventListener === 'function') {
-    return undefined;
-  }
-
-  return new TypeError(`signal: expected an AbortSignal, got ${show(signal)}.`);
+  const remedy = Array.isArray(given)
+    ? 'Spread it: ResiliencePolicy.wrap(...policies).'
+    : 'Use policies such as new RetryPolicy(), or createPolicy() for options.';
+  throw new OptionError(`policies[${index}]`, `expected a policy, got ${show(given)}. ${remedy}`);
 }
 
 /** One policy by itself. The base of each of them. */
@@ -112,6 +118,7 @@ class PolicyWrap extends ResiliencePolicy {
   }
 
   subscribe(listener: ResilienceListener): () => void {
+    requireFunction(listener, 'listener');
     // A policy that stands at two places tells of each event once.
     const cancels = [...new Set(this.policies)].map((policy) => policy.subscribe(listener));
 

@@ -75,6 +75,24 @@ describe('executeObservable', () => {
       expect(factory).toHaveBeenCalledTimes(2);
     });
 
+    it.each([
+      [{ sources: 'Job.run' }, 'sources: unknown option, given "Job.run". Did you mean "source"?'],
+      [new AbortController().signal, 'options: got an AbortSignal. Pass it as { signal }.'],
+      [{ signal: 5 }, 'signal: expected an AbortSignal, got 5.'],
+    ])('refuses the options %o when it is subscribed to', (options, message) => {
+      const factory = vi.fn(() => of(1));
+      const { heard } = listen(retry().executeObservable(factory, options as never));
+
+      expect(heard).toEqual([{ error: new TypeError(message) }]);
+      expect(factory).not.toHaveBeenCalled();
+    });
+
+    it('refuses a stream in place of the factory, without another attempt', () => {
+      const { heard } = listen(retry().executeObservable(of(1) as never));
+
+      expect(heard).toEqual([{ error: new TypeError('factory: expected a function, got an object.') }]);
+    });
+
     it('passes values on as they arrive', () => {
       const source = new Subject<number>();
       const { heard } = listen(pass.executeObservable(() => source));

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { AttemptContext, ExecuteOptions, ResiliencePolicy } from 'holdfast';
-import { Execution, isThenable, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
+import { Execution, isThenable, misuseOf, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
 import { from, isObservable, Observable, Subscriber } from 'rxjs';
 
 /**
@@ -130,6 +130,12 @@ export function observe<T>(
   options?: ExecuteOptions,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
+    const misuse = misuseOf(factory, options, 'factory');
+    if (misuse !== undefined) {
+      subscriber.error(misuse);
+      return;
+    }
+
     const call = { subscriber: subscriber as Subscriber<unknown>, work: factory as Work, repeats: true };
     const execution = new ObservableExecution(this.pipeline as Pipeline, options, call);
     subscriber.add(execution);

@@ -1,0 +1,38 @@
+import type { ExecuteOptions } from './execution.js';
+import { nearestName, show } from './options.js';
+
+/**
+ * What is wrong with the arguments of one call, if anything is. It is asked for every call, so it only looks, and
+ * allocates nothing unless it has a complaint.
+ */
+export function misuseOf(work: unknown, options: ExecuteOptions | undefined, role = 'work'): TypeError | undefined {
+  if (typeof work !== 'function') return new TypeError(`${role}: expected a function, got ${show(work)}.`);
+  if (options === undefined) return undefined;
+  if (typeof options !== 'object' || options === null) {
+    return new TypeError(`options: expected an options object, got ${show(options)}. Use { signal, source }.`);
+  }
+
+  for (const key in options) {
+    if (key === 'signal' || key === 'source' || key === 'detached' || key === 'ambient') continue;
+
+    if (isSignal(options)) return new TypeError('options: got an AbortSignal. Pass it as { signal }.');
+    if (Object.hasOwn(options, key)) return unknownOption(key, options);
+  }
+
+  const signal: unknown = options.signal;
+  if (signal === undefined || isSignal(signal)) return undefined;
+
+  return new TypeError(`signal: expected an AbortSignal, got ${show(signal)}.`);
+}
+
+function isSignal(value: unknown): boolean {
+  return typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function';
+}
+
+function unknownOption(key: string, options: object): TypeError {
+  const known = ['signal', 'source', 'detached', 'ambient'];
+  const nearest = nearestName(key, known);
+  const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
+
+  return new TypeError(`${key}: unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`);
+}

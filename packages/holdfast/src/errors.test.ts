@@ -77,6 +77,16 @@ describe('the errors of policies', () => {
     expect((Error as { stackTraceLimit?: number }).stackTraceLimit).toBe(stackTraceLimit);
     expect(new Error('with a stack').stack).toMatch(FRAME);
   });
+
+  it('make no such depth where a runtime, or somebody, knows of none', () => {
+    const own = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit') as PropertyDescriptor;
+    Reflect.deleteProperty(Error, 'stackTraceLimit');
+    new CircuitOpenError('carrier', 0);
+    const made = 'stackTraceLimit' in Error;
+    Object.defineProperty(Error, 'stackTraceLimit', own);
+
+    expect(made).toBe(false);
+  });
 });
 
 describe('recognising errors', () => {

@@ -139,13 +139,18 @@ class Subscriber {
 
   notify(event: ResilienceEvent): void {
     try {
-      this.#listener(event);
+      const answer: unknown = this.#listener(event);
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, error));
     } catch (error) {
-      if (this.#reported) return;
-
-      this.#reported = true;
-      reportError(`A subscriber of resilience events failed on "${event.type}" (reported once)`, error);
+      this.#report(event, error);
     }
+  }
+
+  #report({ type }: ResilienceEvent, error: unknown): void {
+    if (this.#reported) return;
+
+    this.#reported = true;
+    reportError(`A subscriber of resilience events failed on "${type}" (reported once)`, error);
   }
 }
 
@@ -171,5 +176,9 @@ function deliver(subscribers: Subscriber[], event: ResilienceEvent): void {
  * the process in some runtimes.
  */
 export function reportError(message: string, error: unknown): void {
-  globalThis.console?.error(message, error);
+  try {
+    globalThis.console?.error(message, error);
+  } catch {
+    // A console that throws, as some test set-ups install, must not change an outcome either.
+  }
 }

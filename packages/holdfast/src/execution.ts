@@ -50,9 +50,12 @@ export class Pipeline {
   readonly holdsForWork: boolean;
   /** The place of the outermost stage that limits an attempt in time; `Infinity` without one. */
   readonly outermostLimit: number;
+  /** Copied for each call that has something to remember: filling a new array takes several times as long. */
+  readonly noFrames: readonly undefined[];
 
   constructor(stages: readonly Stage[]) {
     this.stages = stages;
+    this.noFrames = stages.map(() => undefined);
     const at = stages.findIndex((stage) => stage.limits);
     this.outermostLimit = at < 0 ? Infinity : at;
     this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
@@ -75,10 +78,14 @@ export interface ExecuteOptions {
   readonly ambient?: boolean | undefined;
 }
 
-/** How long a call has waited in our own queues, in milliseconds, and since when it does. */
-interface WaitingTime {
-  total: number;
-  since: number | undefined;
+/** What ties a call to its caller, and its time in our own queues. Most calls have none of it. */
+class Ties {
+  outer: Scope | undefined = undefined;
+  outerLink: Link | undefined = undefined;
+  callerLink: Link | undefined = undefined;
+  /** In milliseconds. */
+  waited = 0;
+  waitsSince: number | undefined = undefined;
 }
 
 /** @internal */
@@ -92,8 +99,6 @@ function performInScope(execution: Execution, scope: Scope): void {
 /** @internal */
 export abstract class Execution implements Follower, AttemptOwner {
   readonly pipeline: Pipeline;
-  /** What each entered stage remembers about this call; `undefined` when that is nothing. */
-  readonly frames: unknown[];
   /** The outcome on its way out. */
   ok = false;
   value: unknown = undefined;
@@ -106,23 +111,37 @@ export abstract class Execution implements Follower, AttemptOwner {
   /** The number of the attempt that runs or comes next, set by the innermost retry. */
   attemptNumber = 1;
   private depth = 0;
+  /** Whether the caller aborted while the call was being given up for another reason. */
+  private leftMeanwhile = false;
   private attempt: Attempt | undefined = undefined;
   private readonly options: ExecuteOptions | undefined;
-  private outer: Scope | undefined = undefined;
-  private outerLink: Link | undefined = undefined;
-  private callerLink: Link | undefined = undefined;
+  private remembered: unknown[] | undefined = undefined;
   /** Whether attempts are ambient; set before the start by executions whose attempts always are. */
   protected opensScope = false;
-  private waits: WaitingTime | undefined = undefined;
+  private ties: Ties | undefined = undefined;
 
   constructor(pipeline: Pipeline, options: ExecuteOptions | undefined) {
     this.pipeline = pipeline;
     this.options = options;
-    this.frames = new Array<unknown>(pipeline.stages.length).fill(undefined);
+  }
+
+  /** The attempt that this call was made in. */
+  get outer(): Scope | undefined {
+    return this.ties?.outer;
   }
 
   get source(): string | undefined {
     return this.options?.source;
+  }
+
+  /** What each entered stage remembers about this call; made when there is something to remember. */
+  get frames(): unknown[] {
+    return (this.remembered ??= this.pipeline.noFrames.slice());
+  }
+
+  /** What the stage at this place remembers; `undefined` when that is nothing. */
+  frame(at: number): unknown {
+    return this.remembered?.[at];
   }
 
   /** Whether slots are kept for abandoned work until it has ended. */
@@ -146,7 +165,10 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   /** Whether something around the stage at this place can give the call up. */
   canBeCutAround(at: number): boolean {
-    return this.pipeline.outermostLimit < at || this.callerLink !== undefined || this.outerLink !== undefined;
+    if (this.pipeline.outermostLimit < at) return true;
+
+    const { ties } = this;
+    return ties !== undefined && (ties.callerLink !== undefined || ties.outerLink !== undefined);
   }
 
   /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */
@@ -174,9 +196,12 @@ export abstract class Execution implements Follower, AttemptOwner {
       return;
     }
 
-    this.outer = outer;
-    this.outerLink = outer?.follow(this);
-    if (signal !== undefined) this.callerLink = followSignal(signal, this);
+    if (outer !== undefined || signal !== undefined) {
+      const ties = (this.ties = new Ties());
+      ties.outer = outer;
+      ties.outerLink = outer?.follow(this);
+      if (signal !== undefined) ties.callerLink = followSignal(signal, this);
+    }
     this.opensScope ||=
       this.options?.ambient !== false &&
       (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
@@ -191,10 +216,10 @@ export abstract class Execution implements Follower, AttemptOwner {
       if (!(stages[at] as Stage).enter(this, at)) return;
     }
     this.depth = stages.length;
-    this.attempt = new Attempt(this, this.attemptNumber, this.outer);
-    const opensScope = this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false);
-    if (opensScope) this.openScope(this.attempt);
-    else this.performWork(this.attempt);
+    const attempt = new Attempt(this, this.attemptNumber, this.outer);
+    this.attempt = attempt;
+    if (this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false)) this.openScope(attempt);
+    else this.performWork(attempt);
   }
 
   /** Runs the work of an attempt with that attempt as the ambient one. */
@@ -251,31 +276,38 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   /** Gives up everything inside the stage at this place; that stage and those around it see `reason` as the failure. */
   giveUpInside(at: number, reason: unknown): void {
-    if (this.giveUp(at + 1, reason)) this.unwind();
+    this.giveUp(at + 1, reason);
+    this.unwind();
   }
 
   /** The caller, or the attempt around, has aborted. */
   onAbort(reason: unknown): void {
-    if (this.giveUp(0, reason)) this.finish();
+    if (this.cutting) {
+      // Foreign code answers the abort of an attempt with that of its caller: the first reason is the one that counts.
+      this.leftMeanwhile = true;
+      return;
+    }
+    this.giveUp(0, reason);
+    this.finish();
   }
 
   markWaiting(waits: boolean): void {
-    const time = (this.waits ??= { total: 0, since: undefined });
+    const ties = (this.ties ??= new Ties());
     if (waits) {
-      time.since = now();
-    } else if (time.since !== undefined) {
-      time.total += now() - time.since;
-      time.since = undefined;
+      ties.waitsSince = now();
+    } else if (ties.waitsSince !== undefined) {
+      ties.waited += now() - ties.waitsSince;
+      ties.waitsSince = undefined;
     }
-    this.outer?.onWait(waits);
+    ties.outer?.onWait(waits);
   }
 
   /** How long this call has waited in our queues so far, in milliseconds. */
   waitedMs(): number {
-    if (this.waits === undefined) return 0;
+    if (this.ties === undefined) return 0;
 
-    const { total, since } = this.waits;
-    return since === undefined ? total : total + now() - since;
+    const { waited, waitsSince } = this.ties;
+    return waitsSince === undefined ? waited : waited + now() - waitsSince;
   }
 
   private unwind(): void {
@@ -288,23 +320,19 @@ export abstract class Execution implements Follower, AttemptOwner {
     this.finish();
   }
 
-  /** Leaves the stages down to this depth with `reason`. False when foreign code gave up more of the call meanwhile. */
-  private giveUp(depth: number, reason: unknown): boolean {
-    const step = ++this.step;
-    this.abandonAttempt(reason);
-    if (this.step !== step) return false;
-
-    const { stages } = this.pipeline;
+  /** Leaves the stages down to this depth with `reason`, and all of them if the caller leaves meanwhile. */
+  private giveUp(depth: number, reason: unknown): void {
+    this.step += 1;
     this.cutting = true;
-    while (this.depth > depth) {
+    this.abandonAttempt(reason);
+    const { stages } = this.pipeline;
+    while (this.depth > (this.leftMeanwhile ? 0 : depth)) {
       const at = --this.depth;
       this.setFailure(reason);
       (stages[at] as Stage).leave(this, at);
-      if (this.step !== step) return false;
     }
     this.cutting = false;
     this.setFailure(reason);
-    return true;
   }
 
   private setFailure(reason: unknown): void {
@@ -325,13 +353,12 @@ export abstract class Execution implements Follower, AttemptOwner {
   }
 
   private finish(): void {
-    if (this.callerLink !== undefined) {
-      this.callerLink.cut();
-      this.callerLink = undefined;
-    }
-    if (this.outerLink !== undefined) {
-      this.outer?.leave(this.outerLink);
-      this.outerLink = undefined;
+    const { ties } = this;
+    if (ties !== undefined) {
+      ties.callerLink?.cut();
+      ties.callerLink = undefined;
+      if (ties.outerLink !== undefined) ties.outer?.leave(ties.outerLink);
+      ties.outerLink = undefined;
     }
     this.deliver(this.ok, this.value);
   }

@@ -131,7 +131,7 @@ export function decision(answer: unknown, name: string): boolean {
 
 /** Refuses a promise as the answer of a user's function, and takes care that its rejection is nobody's surprise. */
 export function refusePromise(answer: unknown, name: string, expected: string): void {
-  if (typeof answer !== 'object' || answer === null) return;
+  if ((typeof answer !== 'object' && typeof answer !== 'function') || answer === null) return;
   if (typeof (answer as PromiseLike<unknown>).then !== 'function') return;
 
   (answer as PromiseLike<unknown>).then(undefined, () => {});

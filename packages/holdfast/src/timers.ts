@@ -23,7 +23,10 @@ export function startTimer<T>(delayMs: number, fire: (target: T) => void, target
   return new LongTimer(wholeMs, fire as (target: unknown) => void, target);
 }
 
-/** Stops a timer; one that has fired or was stopped is left alone. */
+/**
+ * Stops a timer; one that has fired or was stopped is left alone. A clock that was mocked since the start may not know
+ * the timer and let it fire all the same, so that whoever is called looks whether it is still wanted.
+ */
 export function stopTimer(timer: Timer): void {
   if (timer instanceof LongTimer) timer.stop();
   else globalThis.clearTimeout(timer as number | undefined);

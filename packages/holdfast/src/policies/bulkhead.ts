@@ -108,7 +108,7 @@ export class BulkheadPolicy extends StagePolicy {
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at];
+    const frame = execution.frame(at);
     if (frame === undefined) return true;
 
     execution.frames[at] = undefined;
@@ -120,9 +120,10 @@ export class BulkheadPolicy extends StagePolicy {
 
   /** @internal */
   keepFor(execution: Execution, at: number, attempt: Attempt): void {
-    let frame = execution.frames[at];
+    let frame = execution.frame(at);
     if (frame === HELD) {
-      frame = execution.frames[at] = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
+      frame = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
+      execution.frames[at] = frame;
     }
     if (frame instanceof KeptSlot) frame.keepFor(attempt);
   }
@@ -271,6 +272,8 @@ class Waiter implements LimitTarget {
   }
 
   expire(): void {
+    if (this.lifted) return;
+
     this.lifted = true;
     this.bulkhead.expire(this);
   }
@@ -281,7 +284,7 @@ class Waiter implements LimitTarget {
   }
 
   private goOn(): void {
-    if (this.execution.frames[this.at] !== this) return;
+    if (this.execution.frame(this.at) !== this) return;
 
     this.execution.frames[this.at] = HELD;
     this.execution.proceed(this.at + 1);

@@ -118,12 +118,11 @@ export class OutboundRateLimitPolicy extends StagePolicy {
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at] as WaitFrame | undefined;
+    const frame = execution.frame(at) as WaitFrame | undefined;
     if (frame === undefined) return true;
 
     stopTimer(frame.timer);
-    const place = this.freeTurns.findLastIndex((turn) => turn <= frame.turn) + 1;
-    this.freeTurns.splice(place, 0, frame.turn);
+    this.freeTurns.splice(placeOf(frame.turn, this.freeTurns), 0, frame.turn);
     this.endWait(frame);
     return true;
   }
@@ -172,6 +171,18 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   }
 }
 
+/** Where a turn belongs among others that are in order. */
+function placeOf(turn: number, turns: readonly number[]): number {
+  let [low, high] = [0, turns.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((turns[middle] as number) <= turn) low = middle + 1;
+    else high = middle;
+  }
+
+  return low;
+}
+
 function takeTurn(frame: WaitFrame): void {
-  frame.policy.start(frame);
+  if (frame.execution.frames[frame.at] === frame) frame.policy.start(frame);
 }

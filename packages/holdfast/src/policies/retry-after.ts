@@ -14,8 +14,16 @@ interface Carrier {
 export function retryAfterHint(error: unknown): number | undefined {
   if (!isObject(error)) return undefined;
 
-  const carrier: Carrier = error;
-  return hintOn(carrier) ?? (isObject(carrier.cause) ? hintOn(carrier.cause) : undefined);
+  try {
+    return hintOn(error) ?? hintOnCause(error);
+  } catch {
+    // What throws when it is read is no hint either, and does not stand in for the error that it was looked for on.
+    return undefined;
+  }
+}
+
+function hintOnCause({ cause }: Carrier): number | undefined {
+  return isObject(cause) ? hintOn(cause) : undefined;
 }
 
 function hintOn({ retryAfterMs, headers, response }: Carrier): number | undefined {

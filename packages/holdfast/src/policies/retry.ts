@@ -108,8 +108,8 @@ export class RetryPolicy extends StagePolicy {
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at] as RetryFrame | undefined;
-    execution.frames[at] = undefined;
+    const frame = execution.frame(at) as RetryFrame | undefined;
+    if (frame !== undefined) execution.frames[at] = undefined;
     if (frame?.wait !== undefined) stopTimer(frame.wait);
     if (execution.ok && this.options.retryOnResult === undefined) return true;
 
@@ -171,6 +171,8 @@ export class RetryPolicy extends StagePolicy {
 
 function beginNext(frame: RetryFrame): void {
   const { execution, at, failed } = frame;
+  if (execution.frames[at] !== frame) return;
+
   frame.wait = undefined;
   execution.attemptNumber = failed + 1;
   execution.proceed(at + 1);

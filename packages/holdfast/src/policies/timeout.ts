@@ -65,7 +65,7 @@ export class TimeoutPolicy extends StagePolicy {
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at] as RunningLimit | undefined;
+    const frame = execution.frame(at) as RunningLimit | undefined;
     if (frame !== undefined) {
       execution.frames[at] = undefined;
       frame.lift();
@@ -77,15 +77,16 @@ export class TimeoutPolicy extends StagePolicy {
   /** @internal */
   expire(frame: RunningLimit, stalled: boolean): void {
     const { execution, at, limitMs } = frame;
-    if (execution.isCommitted()) return;
+    if (frame.lifted || execution.isCommitted()) return;
 
     const error = new ResilienceTimeoutError(limitMs, this.name);
     if (stalled || frame.ranMs() < limitMs / 2) discount(error);
-    const { step } = execution;
     if (this.isObserved('timeout')) {
       this.emit({ type: 'timeout', policy: this.name, source: execution.source, timeoutMs: limitMs });
+      // A listener may have let the work end at the last moment, or its outcome begin to leave.
+      if (frame.lifted || execution.isCommitted()) return;
     }
-    if (execution.step === step) execution.giveUpInside(at, error);
+    execution.giveUpInside(at, error);
   }
 
   /** `undefined` when the call goes no further. */

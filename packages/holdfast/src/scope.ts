@@ -53,7 +53,8 @@ export interface ScopeOptions {
 
 /**
  * Runs `work` as if inside an attempt with this signal, and returns what it returns. Inside another attempt both
- * signals count, until that attempt or `work` settles; work that was started inside keeps `options.signal`.
+ * signals count, until that attempt or `work` settles (when it returns a thenable that is no promise, until the
+ * attempt does); work that was started inside keeps `options.signal`.
  */
 export function runInScope<T>(options: ScopeOptions, work: () => T): T {
   const scope = new OpenScope(options, currentScope());
@@ -64,13 +65,13 @@ export function runInScope<T>(options: ScopeOptions, work: () => T): T {
     scope.settle();
     throw error;
   }
-  if (!isThenable(result)) {
+  if (result instanceof Promise) {
+    const settle = (): void => scope.settle();
+    result.then(settle, settle);
+  } else if (!isThenable(result)) {
     scope.settle();
-    return result;
   }
-
-  const settle = (): void => scope.settle();
-  result.then(settle, settle);
+  // Other thenables, such as the queries of a builder, may do their work anew each time that somebody waits for them.
   return result;
 }
 
@@ -90,6 +91,10 @@ class OpenScope implements Scope, Follower {
   #joined: AbortController | undefined;
   #ownLink: Link | undefined;
   #outerLink: Link | undefined;
+  /** Executions inside that have not ended, and how many of them wait: to the outer scope they are one. */
+  #count = 0;
+  #waiting = 0;
+  #outerWaits = false;
 
   constructor({ signal, attempt = 1 }: ScopeOptions, outer: Scope | undefined) {
     this.attempt = attempt;
@@ -124,17 +129,22 @@ class OpenScope implements Scope, Follower {
 
   follow(follower: Follower): Link {
     this.#link();
+    this.#count += 1;
+    this.#tellWaiting();
 
     return this.#followers.add(follower);
   }
 
   leave(link: Link): void {
     link.cut();
+    this.#count -= 1;
+    this.#tellWaiting();
     if (this.#followers.isEmpty && this.#joined === undefined) this.#unlink();
   }
 
   onWait(begins: boolean): void {
-    this.#outer?.onWait(begins);
+    this.#waiting += begins ? 1 : -1;
+    this.#tellWaiting();
   }
 
   onAbort(reason: unknown): void {
@@ -166,7 +176,19 @@ class OpenScope implements Scope, Follower {
   }
 
   #leaveOuter(): void {
-    if (this.#outerLink !== undefined) this.#outer?.leave(this.#outerLink);
+    if (this.#outerLink === undefined) return;
+
+    if (this.#outerWaits) this.#outer?.onWait(false);
+    this.#outerWaits = false;
+    this.#outer?.leave(this.#outerLink);
     this.#outerLink = undefined;
+  }
+
+  #tellWaiting(): void {
+    const allWait = this.#waiting > 0 && this.#waiting === this.#count;
+    if (this.#outerLink === undefined || allWait === this.#outerWaits) return;
+
+    this.#outerWaits = allWait;
+    this.#outer?.onWait(allWait);
   }
 }

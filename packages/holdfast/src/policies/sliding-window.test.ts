@@ -87,6 +87,14 @@ describe('a time window', () => {
     expect(countsOf(window, 5_550)).toEqual([1, 0, 0]);
   });
 
+  it.each([Number.MIN_VALUE, 1e-300, 1e-9])('of %d ms, which no clock can tell, counts and forgets', (size) => {
+    const now = 1_800_000_000_000;
+    const window = createSlidingWindow({ type: 'time', size });
+    window.record(failure, now);
+
+    expect([window.total(now), window.total(now + 1)]).toEqual([1, 0]);
+  });
+
   it.each([0.5, 7, 333])('of %d ms keeps a call for 0.9 to 1 of its size', (size) => {
     const start = 1_800_000_000_000;
     for (let step = 0; step < 20; step++) {

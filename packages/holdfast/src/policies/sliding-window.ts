@@ -96,6 +96,8 @@ class CountWindow implements SlidingWindow {
 }
 
 const BUCKETS = 10;
+/** In milliseconds. The clock counts from the epoch, and has no digits left for much less. */
+const NARROWEST_BUCKET = 1e-3;
 
 interface Bucket {
   /** Which stretch of time since the epoch it counts. */
@@ -111,7 +113,7 @@ class TimeWindow implements SlidingWindow {
   readonly #buckets: Bucket[] = Array.from({ length: BUCKETS }, () => ({ index: -1, total: 0, failures: 0, slow: 0 }));
 
   constructor(size: number) {
-    this.#width = size / BUCKETS;
+    this.#width = Math.max(size / BUCKETS, NARROWEST_BUCKET);
   }
 
   total(now: number): number {

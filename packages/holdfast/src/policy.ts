@@ -41,9 +41,7 @@ export abstract class ResiliencePolicy {
     const misuse = misuseOf(work, options);
     if (misuse !== undefined) return Promise.reject(misuse);
 
-    const execution = new PromiseExecution(this.pipeline, options, work);
-    execution.start();
-    return execution.promise as Promise<T>;
+    return new PromiseExecution(this.pipeline, options, work).run() as Promise<T>;
   }
 
   /** Calls `listener` with the events of this policy, and of all its stages, until the returned function is called. */
@@ -144,20 +142,32 @@ function keepSettlers(resolve: Resolve, reject: Reject): void {
   latestReject = reject;
 }
 
-/** An execution whose outcome is a promise. */
+const settled = Promise.resolve();
+
+/**
+ * An execution whose outcome is a promise. Where nothing but the work can end the call, that is the very promise which
+ * hears of the work's outcome; elsewhere it is one that can be settled at any time.
+ */
 class PromiseExecution extends Execution {
-  readonly promise: Promise<unknown>;
   private readonly work: Work;
-  private readonly resolve: Resolve;
-  private readonly reject: Reject;
+  /** Settles after the work of the latest attempt, with what {@link conclude} makes of its outcome. */
+  private chained: Promise<unknown> | undefined = undefined;
+  private outlet: 'none' | 'chained' | 'own' | 'delivered' = 'none';
+  private resolve: Resolve = nobody;
+  private reject: Reject = nobody;
 
   constructor(pipeline: Pipeline, options: ExecuteOptions | undefined, work: Work) {
     super(pipeline, options);
     this.work = work;
-    this.promise = new Promise(keepSettlers);
-    this.resolve = latestResolve;
-    this.reject = latestReject;
-    latestResolve = latestReject = nobody;
+  }
+
+  run(): Promise<unknown> {
+    this.start();
+    if (this.outlet === 'delivered') return this.ok ? Promise.resolve(this.value) : rejectLater(this.value);
+    if (this.chained === undefined || this.canBeCutAround(Infinity)) return this.ownPromise();
+
+    this.outlet = 'chained';
+    return this.chained;
   }
 
   performWork(attempt: Attempt): void {
@@ -180,16 +190,45 @@ class PromiseExecution extends Execution {
   }
 
   protected deliver(ok: boolean, value: unknown): void {
-    if (ok) this.resolve(value);
+    if (this.outlet !== 'own') this.outlet = 'delivered';
+    else if (ok) this.resolve(value);
     else this.reject(value);
   }
 
   private await(attempt: Attempt, result: PromiseLike<unknown>): void {
     // Other thenables may call back twice, at once or throw; a promise around them does not.
-    const promise = result instanceof Promise ? result : Promise.resolve(result);
-    promise.then(
-      (value) => this.settle(attempt, true, value),
-      (error: unknown) => this.settle(attempt, false, error),
+    this.chained = Promise.resolve(result).then(
+      (value) => this.conclude(attempt, true, value),
+      (error: unknown) => this.conclude(attempt, false, error),
     );
   }
+
+  private conclude(attempt: Attempt, ok: boolean, value: unknown): unknown {
+    const isOutlet = this.outlet === 'chained';
+    this.settle(attempt, ok, value);
+    if (!isOutlet) return undefined;
+    if (this.outlet !== 'delivered') return this.ownPromise();
+    if (this.ok) return this.value;
+
+    throw this.value;
+  }
+
+  private ownPromise(): Promise<unknown> {
+    const promise = new Promise(keepSettlers);
+    this.resolve = latestResolve;
+    this.reject = latestReject;
+    latestResolve = latestReject = nobody;
+    this.outlet = 'own';
+    return promise;
+  }
+}
+
+/**
+ * Rejects once the caller has had time to listen: the runtime keeps account of promises that are rejected before
+ * anybody does, which costs more than the whole refusal.
+ */
+function rejectLater(reason: unknown): Promise<never> {
+  return new Promise((_, reject) => {
+    void settled.then(() => reject(reason));
+  });
 }

@@ -134,7 +134,7 @@ describe('the options of a backoff', () => {
     [{ factor: NaN }, /^factor: .* got NaN/],
     [{ factor: '2' }, /^factor: .* got "2"/],
     [{ factor: null }, /^factor: .* got null/],
-    [{ jitter: 'decorrelated' }, /^jitter: expected 'full', 'equal', 'none', got "decorrelated"/],
+    [{ jitter: 'decorrelated' }, /^jitter: expected one of 'full', 'equal', 'none', got "decorrelated"/],
     [{ jitter: false }, /^jitter: .* got false/],
     [{ maxdelay: '1s' }, /^maxdelay: unknown option, given "1s"\. Did you mean "maxDelay"\?/],
     ['1s', /expected an options object, got "1s"/],
@@ -200,7 +200,7 @@ describe('a backoff function', () => {
     const backoff = createBackoff(() => Promise.reject(new Error('nobody waits')) as unknown as number);
 
     expect(() => backoff.delayMs(1, undefined)).toThrow(TypeError);
-    expect(() => backoff.delayMs(1, undefined)).toThrow(/^backoff: backoff returned a Promise/);
+    expect(() => backoff.delayMs(1, undefined)).toThrow(/^backoff returned a Promise/);
   });
 
   it('that throws is heard with its own error', () => {

@@ -102,7 +102,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const permit = execution.frames[at] as Permit | undefined;
+    const permit = execution.frame(at) as Permit | undefined;
     if (permit === undefined) return true;
 
     execution.frames[at] = undefined;

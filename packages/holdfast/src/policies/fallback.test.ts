@@ -172,7 +172,7 @@ describe('what is answered for', () => {
 
     expect(await outcome(down, { handleIf })).toBeInstanceOf(TypeError);
     expect(await outcome(down, { handleIf })).toMatchObject({
-      message: expect.stringMatching(/^handleIf: handleIf returned a Promise/) as string,
+      message: expect.stringMatching(/^handleIf returned a Promise/) as string,
     });
   });
 

@@ -53,15 +53,15 @@ export class FallbackPolicy extends StagePolicy {
   /** @internal */
   enter(execution: Execution, at: number): boolean {
     // The handler is told the attempt that the fallback stands in, not the last one inside.
-    execution.frames[at] = execution.attemptNumber;
+    if (execution.attemptNumber > 1) execution.frames[at] = execution.attemptNumber;
 
     return true;
   }
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const attemptNumber = execution.frames[at] as number;
-    execution.frames[at] = undefined;
+    const attemptNumber = execution.frame(at) as number | undefined;
+    if (attemptNumber !== undefined) execution.frames[at] = undefined;
     if (execution.ok || execution.cutting || execution.isCommitted()) return true;
 
     const { value: error, step, source } = execution;
@@ -71,7 +71,7 @@ export class FallbackPolicy extends StagePolicy {
       this.emit({ type: 'fallback', policy: this.name, source, error });
       if (execution.step !== step) return false;
     }
-    execution.attemptNumber = attemptNumber;
+    execution.attemptNumber = attemptNumber ?? 1;
     execution.flawed = false;
     execution.substitute(at, (context) => this.answer(execution, error, context));
     return false;

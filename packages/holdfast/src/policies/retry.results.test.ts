@@ -95,7 +95,7 @@ describe('a result that is not good enough', () => {
     const retryOnResult = (() => Promise.reject(down)) as unknown as () => boolean;
 
     await expect(new RetryPolicy({ retryOnResult }).execute(work)).rejects.toThrow(
-      /^retryOnResult: retryOnResult returned a Promise/,
+      /^retryOnResult returned a Promise/,
     );
     expect(work).toHaveBeenCalledTimes(1);
   });

@@ -243,7 +243,7 @@ describe('what is retried', () => {
     const work = failing(down);
     const retryIf = (() => Promise.reject(new Error('nobody waits'))) as unknown as () => boolean;
 
-    await expect(new RetryPolicy({ retryIf }).execute(work)).rejects.toThrow(/^retryIf: retryIf returned a Promise/);
+    await expect(new RetryPolicy({ retryIf }).execute(work)).rejects.toThrow(/^retryIf returned a Promise/);
     expect(work).toHaveBeenCalledTimes(1);
   });
 

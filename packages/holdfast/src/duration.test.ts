@@ -94,9 +94,21 @@ describe('what is no duration', () => {
       }
     };
 
-    expect(complaint(-1)).toBe(complaint(NaN));
-    expect(complaint('1y')).toBe(complaint('500'));
+    expect(complaint(-1)).toBe(complaint(Infinity));
+    expect(complaint('1y')).toBe(complaint('1sec'));
     expect(complaint(-1)).not.toBe(complaint('1y'));
+  });
+
+  it.each(['500', '1.5'])('says what to write instead of the bare number %j', (text) => {
+    expect(() => parse(text)).toThrow(`Write ${text} or '${text}ms' for milliseconds.`);
+  });
+
+  it.each([NaN, undefined, 'undefinedms', 'NaNms', 'undefined', ''])('asks where %j comes from', (value) => {
+    expect(() => parse(value)).toThrow(/ Does it come from an environment variable that is not set\?$/);
+  });
+
+  it.each([-1, null, '1y', '500', 'soon'])('does not ask where %j comes from', (value) => {
+    expect(() => parse(value)).not.toThrow(/environment/);
   });
 
   it('puts the path of the option in front, where there is one', () => {

@@ -1,4 +1,4 @@
-import { OptionError, show } from './options.js';
+import { OptionError, show, unsetHint } from './options.js';
 
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
@@ -43,7 +43,7 @@ function parseNumber(value: unknown, path: string): number {
 
   throw new OptionError(
     path,
-    `Invalid duration ${show(value)}: expected a non-negative number of milliseconds, or a string such as '250ms' or '1.5s'.`,
+    `Invalid duration ${show(value)}: expected a non-negative number of milliseconds, or a string such as '250ms' or '1.5s'.${unsetHint(value)}`,
   );
 }
 
@@ -54,6 +54,7 @@ function parseText(text: string, path: string): number {
 
   throw new OptionError(
     path,
-    `Invalid duration ${show(text)}: expected a number and a unit (ms, s, m, h, d or w), such as '250ms', '1.5s' or '30m'.`,
+    `Invalid duration ${show(text)}: expected a number and a unit (ms, s, m, h, d or w), such as '250ms', '1.5s' or '30m'.` +
+      (/^\d+(\.\d+)?$/.test(text) ? ` Write ${text} or '${text}ms' for milliseconds.` : unsetHint(text)),
   );
 }

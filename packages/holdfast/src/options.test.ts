@@ -69,6 +69,16 @@ describe('a whole number', () => {
     );
   });
 
+  it('that is NaN or undefined may come from a variable that is not set', () => {
+    const question = 'Does it come from an environment variable that is not set?';
+    for (const unset of [NaN, undefined]) {
+      expect(() => requireCount(unset, 'attempts', { min: 1 })).toThrow(`got ${unset}. ${question}`);
+      expect(() => requirePercentage(unset, 'failureRateThreshold')).toThrow(`got ${unset}. ${question}`);
+      expect(() => requireFactor(unset, 'factor')).toThrow(`got ${unset}. ${question}`);
+    }
+    expect(() => requireCount(0, 'attempts', { min: 1 })).toThrow(/got 0\.$/);
+  });
+
   it('is Infinity only where that is legal', () => {
     expect(requireCount(Infinity, 'attempts', { min: 1, infinite: true })).toBe(Infinity);
     expect(() => requireCount(-Infinity, 'attempts', { min: 1, infinite: true })).toThrow(TypeError);
@@ -115,7 +125,7 @@ describe('other kinds of options', () => {
   it('a choice is one of those that are named', () => {
     expect(requireOneOf('none', 'jitter', ['full', 'none'])).toBe('none');
     expect(() => requireOneOf('None', 'jitter', ['full', 'none'])).toThrow(
-      /^jitter: expected 'full', 'none', got "None"\.$/,
+      /^jitter: expected one of 'full', 'none', got "None"\.$/,
     );
   });
 
@@ -183,7 +193,9 @@ describe('the answer of a predicate', () => {
 
   it('cannot be a promise', () => {
     expect(() => decision(Promise.resolve(false), 'retryIf')).toThrow(TypeError);
-    expect(() => decision(Promise.resolve(false), 'retryIf')).toThrow(/^retryIf: retryIf returned a Promise/);
+    expect(() => decision(Promise.resolve(false), 'retryIf')).toThrow(
+      /^retryIf returned a Promise\. Return true or false/,
+    );
   });
 
   it('that is a rejected promise is refused without an unhandled rejection', async () => {

@@ -76,7 +76,7 @@ export function requireCount(value: unknown, path: string, bounds: CountBounds):
   const infinite = bounds.infinite === true ? ', or Infinity' : '';
   throw new OptionError(
     path,
-    `expected a whole number of at least ${bounds.min}${upper}${infinite}, got ${show(value)}.`,
+    `expected a whole number of at least ${bounds.min}${upper}${infinite}, got ${show(value)}.${unsetHint(value)}`,
   );
 }
 
@@ -84,14 +84,14 @@ export function requireCount(value: unknown, path: string, bounds: CountBounds):
 export function requirePercentage(value: unknown, path: string): number {
   if (typeof value === 'number' && value > 0 && value <= 100) return value;
 
-  throw new OptionError(path, `expected a percentage above 0 and at most 100, got ${show(value)}.`);
+  throw new OptionError(path, `expected a percentage above 0 and at most 100, got ${show(value)}.${unsetHint(value)}`);
 }
 
 /** A finite number of at least 1 by which something grows. */
 export function requireFactor(value: unknown, path: string): number {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 1) return value;
 
-  throw new OptionError(path, `expected a finite number of at least 1, got ${show(value)}.`);
+  throw new OptionError(path, `expected a finite number of at least 1, got ${show(value)}.${unsetHint(value)}`);
 }
 
 export function requireBoolean(value: unknown, path: string): boolean {
@@ -103,7 +103,8 @@ export function requireBoolean(value: unknown, path: string): boolean {
 export function requireOneOf<T extends string>(value: unknown, path: string, choices: readonly T[]): T {
   if (choices.includes(value as T)) return value as T;
 
-  throw new OptionError(path, `expected ${choices.map((choice) => `'${choice}'`).join(', ')}, got ${show(value)}.`);
+  const list = choices.map((choice) => `'${choice}'`).join(', ');
+  throw new OptionError(path, `expected one of ${list}, got ${show(value)}.`);
 }
 
 export function requireName(value: unknown, path: string): string {
@@ -135,7 +136,14 @@ export function refusePromise(answer: unknown, name: string, expected: string): 
   if (typeof (answer as PromiseLike<unknown>).then !== 'function') return;
 
   (answer as PromiseLike<unknown>).then(undefined, () => {});
-  throw new OptionError(name, `${name} returned a Promise. Return ${expected} from it, without waiting.`);
+  throw new OptionError('', `${name} returned a Promise. Return ${expected} from it, without waiting.`);
+}
+
+/** What numbers that are none usually come from: `Number(undefined)`, or a template with `undefined` in it. */
+export function unsetHint(value: unknown): string {
+  const unset = value === undefined || value === '' || /^(NaN|undefined)/.test(String(value));
+
+  return unset ? ' Does it come from an environment variable that is not set?' : '';
 }
 
 /** How a value is shown in a message: short, and telling `'5'` from `5`. */

@@ -441,7 +441,7 @@ describe('options of decorators', () => {
     {
       it: 'a preset that is none',
       app: on(Resilience(undefined as never)),
-      says: ['Unknown preset "undefined"', 'Known: (none)'],
+      says: ['Unknown preset "undefined"', 'Known: (none)', 'this is undefined', 'misspelt', 'import cycle'],
     },
   ];
 
@@ -820,6 +820,22 @@ describe('names that nobody configures', () => {
 });
 
 describe('the registration', () => {
+  it('is a call of forRoot() or forRootAsync()', async () => {
+    const { message } = await failureOf({ imports: [ResilienceModule] });
+
+    expect(message).toBe(
+      'ResilienceModule is imported without options. Import ResilienceModule.forRoot() or forRootAsync() once, in the ' +
+        'root module; it is global, so other modules need not import it.',
+    );
+  });
+
+  it('is not repeated in a module of a feature, with options or without', async () => {
+    await expectFailure({
+      app: { imports: [ResilienceModule.forRoot(), ResilienceModule] },
+      says: ['ResilienceModule is imported without options', 'in the root module'],
+    });
+  });
+
   it('happens once', async () => {
     await expectFailure({
       app: { imports: [ResilienceModule.forRoot(), ResilienceModule.forRoot({ defaults: { timeout: '1s' } })] },

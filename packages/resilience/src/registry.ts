@@ -12,7 +12,7 @@ import {
   type OutboundRateLimitOptions,
   type ResiliencePolicy,
 } from 'holdfast';
-import { nearestName, withPath, type Stages } from 'holdfast/binding';
+import { nearestName, show, withPath, type Stages } from 'holdfast/binding';
 import { mergeStages, type MergedStages, type NamedStage } from './entrypoint/merge-stages.js';
 import type { DeclaredStages } from './entrypoint/metadata.js';
 import { NamedPolicies, type PolicyKind } from './named-policies.js';
@@ -57,9 +57,8 @@ export class PolicyRegistry {
     const stages = presets.get(name);
     if (stages !== undefined) return stages;
 
-    const nearest = nearestName(String(name), presets.keys());
-    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    throw new Error(`Unknown preset "${name}". Known: ${[...presets.keys()].join(', ') || '(none)'}.${hint}`);
+    const known = `Known: ${[...presets.keys()].join(', ') || '(none)'}.`;
+    throw new Error(`Unknown preset "${String(name)}". ${known}${hintAt(name, presets.keys())}`);
   }
 
   mergePreset(name: string): MergedStages {
@@ -155,6 +154,18 @@ export class PolicyRegistry {
   ): Policy | undefined {
     return settings === undefined ? undefined : this.#events.attach(withPath(stage, () => create(settings)));
   }
+}
+
+function hintAt(name: unknown, known: Iterable<string>): string {
+  if (typeof name !== 'string') {
+    return (
+      ` A name is a string, and this is ${show(name)}: a constant is undefined when it is misspelt, or when its file is ` +
+      'part of an import cycle.'
+    );
+  }
+  const nearest = nearestName(name, known);
+
+  return nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
 }
 
 interface Kinds {

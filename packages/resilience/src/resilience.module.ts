@@ -9,6 +9,7 @@ import { ResilienceContext } from './resilience.context.js';
 import { ResilienceEvents } from './resilience.events.js';
 import {
   ConfigurableModuleClass,
+  RESILIENCE_MODULE_OPTIONS,
   type ResilienceModuleAsyncOptions,
   type ResilienceModuleOptions,
 } from './resilience.options.js';
@@ -26,6 +27,13 @@ const ASYNC_KNOWN = [
   'isGlobal',
 ];
 
+function refuseBareImport(): never {
+  throw new Error(
+    'ResilienceModule is imported without options. Import ResilienceModule.forRoot() or forRootAsync() once, in the ' +
+      'root module; it is global, so other modules need not import it.',
+  );
+}
+
 /**
  * Applies the resilience decorators of an application's entrypoints, and offers policy objects to its services.
  * Register it once, in the root module. Its settings are checked at bootstrap: what is wrong fails the boot, what does
@@ -41,6 +49,8 @@ const ASYNC_KNOWN = [
     ResilienceContext,
     ResilienceInterceptor,
     { provide: APP_INTERCEPTOR, useExisting: ResilienceInterceptor },
+    // What forRoot() and forRootAsync() provide takes the place of this one.
+    { provide: RESILIENCE_MODULE_OPTIONS, useFactory: refuseBareImport },
   ],
   exports: [ResilienceService, ResilienceEvents, ResilienceContext],
 })

@@ -12,7 +12,6 @@ import {
   TimeoutPolicy,
 } from './index.js';
 import { isRejection } from './errors.js';
-import { EventRecorder } from './testing/index.js';
 
 useFakeClock();
 
@@ -122,37 +121,6 @@ describe('a predicate', () => {
     const policy = new RetryPolicy({ attempts: 2, retryIf: () => query as unknown as boolean });
 
     await expect(policy.execute(fail)).rejects.toThrow('retryIf returned a Promise');
-  });
-});
-
-describe('a promise that tells of its outcome at once', () => {
-  /** As zone-like replacements of promises are: it calls back when it is told to, in the middle of anything. */
-  class Telling extends Promise<unknown> {
-    tell: (value: unknown) => void = () => {};
-
-    static override get [Symbol.species](): PromiseConstructor {
-      return Promise;
-    }
-
-    override then<A = unknown, B = never>(
-      fulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
-      rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
-    ): Promise<A | B> {
-      this.tell = (value) => void fulfilled?.(value);
-      return super.then(fulfilled, rejected);
-    }
-  }
-
-  it('in a listener of the timeout is in time', async () => {
-    const policy = new TimeoutPolicy(100);
-    const work = new Telling(() => {});
-    const recorder = new EventRecorder(policy);
-    policy.subscribe(() => work.tell('at the last moment'));
-    const call = outcomeOf(policy.execute(() => work));
-    await pass(100);
-
-    expect(call).toEqual({ state: 'fulfilled', value: 'at the last moment' });
-    expect(recorder.types).toEqual(['timeout']);
   });
 });
 

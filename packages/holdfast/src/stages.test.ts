@@ -311,7 +311,7 @@ describe('options of stages that are wrong', () => {
     [{ outboundRateLimit: { limit: Infinity, interval: 1 } }, /^outboundRateLimit\.limit: /],
     [{ fallback: 'flatRates' }, /^fallback: expected an options object, got "flatRates"/],
     [{ fallback: { handleIf: () => true } }, /^fallback\.handler: expected a function, got undefined/],
-    [{ fallback: { handler: () => 1, handle: 1 } }, /^fallback\.handle: unknown option/],
+    [{ fallback: { handler: (): number => 1, handle: 1 } }, /^fallback\.handle: unknown option/],
     [{ fallback: { handlr: () => 1 } }, /^fallback\.handlr: unknown option, .* Did you mean "handler"\?/],
     [
       { fallback: { value: 1 } },
@@ -320,7 +320,7 @@ describe('options of stages that are wrong', () => {
     [{ fallback: {} }, /^fallback\.handler: is missing: expected a function, got undefined\. Use/],
     [{ fallback: { handler: 1 } }, /^fallback\.handler: expected a function, got 1/],
     [
-      { fallback: { handler: () => 1, name: 'rates' } },
+      { fallback: { handler: (): number => 1, name: 'rates' } },
       /^fallback\.name: unknown option, given "rates"\. Known options: handler, handleIf\./,
     ],
     [{ fallback: null }, /^fallback: /],

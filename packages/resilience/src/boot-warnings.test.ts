@@ -313,6 +313,24 @@ describe('idempotent in a preset', () => {
   });
 });
 
+describe('a timeout that is undefined in a preset', () => {
+  it('is warned of, since a setting may be missing', async () => {
+    const carrier = { timeout: undefined, retry: 2 };
+    const options = { presets: { carrier, partner: { timeout: '1s' }, other: { retry: 2 } } } as const;
+
+    expect(await warningsOf({ options })).toEqual([
+      'presets.carrier.timeout is given as undefined, so the stage is off: an attempt may take for ever. Give it a ' +
+        'duration (does it come from an environment variable that is not set?), or leave the key out if that is meant.',
+    ]);
+  });
+
+  it('takes nothing from the defaults, which turn no stage on', async () => {
+    const options = { defaults: { timeout: '5s' }, presets: { carrier: { timeout: undefined } } } as const;
+
+    expect(await warningsOf({ options })).toEqual([expect.stringContaining('presets.carrier.timeout is given as')]);
+  });
+});
+
 describe('@Signal()', () => {
   it('is warned of where nothing makes attempts', async () => {
     @Controller('shop')

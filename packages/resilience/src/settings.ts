@@ -28,6 +28,14 @@ export interface Settings {
   readonly clientTimeoutMs: number | undefined;
   /** Where `idempotent` was written although only a decorator can say it, such as `presets.carrier`. */
   readonly strayIdempotent: readonly string[];
+  /** Presets that have the key `timeout` without a value, such as `presets.carrier`. */
+  readonly unsetTimeouts: readonly string[];
+}
+
+/** What is legal, and worth a warning. */
+interface Oddities {
+  readonly strayIdempotent: string[];
+  readonly unsetTimeouts: string[];
 }
 
 const KNOWN = ['defaults', 'presets', 'mapErrors', 'isGlobal', 'clientTimeout', 'strictNames'];
@@ -41,27 +49,27 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
     'ResilienceModule takes { defaults, presets, … }; a factory has to return such an object.',
   );
   rejectUnknown(options, KNOWN);
-  const strayIdempotent: string[] = [];
+  const odd: Oddities = { strayIdempotent: [], unsetTimeouts: [] };
   const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
-  const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, strayIdempotent);
+  const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, odd);
 
   return {
     defaults,
-    presets: readPresets(presets, defaults, strayIdempotent),
+    presets: readPresets(presets, defaults, odd),
     mapErrors: requireBoolean(mapErrors, 'mapErrors'),
     isGlobal: isGlobal === undefined ? undefined : requireBoolean(isGlobal, 'isGlobal'),
     strictNames: requireBoolean(strictNames, 'strictNames'),
     clientTimeoutMs:
       clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
-    strayIdempotent,
+    ...odd,
   };
 }
 
-function readDefaults(defaults: ResilienceDefaults, stray: string[]): ResilienceDefaults {
+function readDefaults(defaults: ResilienceDefaults, odd: Oddities): ResilienceDefaults {
   return withPath('defaults', () => {
     requireObject(defaults, '', "Use { timeout: '5s' }, for example.");
     rejectUnknown(defaults, DEFAULTS_KNOWN);
-    const own = withoutIdempotent(defaults, () => stray.push('defaults'));
+    const own = withoutIdempotent(defaults, () => odd.strayIdempotent.push('defaults'));
     refuseFalse(own.retry);
     refuseNamed('circuitBreaker', own.circuitBreaker);
     refuseNamed('bulkhead', own.bulkhead);
@@ -95,7 +103,7 @@ function refuseNamed(stage: 'circuitBreaker' | 'bulkhead', options: unknown): vo
 function readPresets(
   presets: NonNullable<ResilienceModuleOptions['presets']>,
   defaults: ResilienceDefaults,
-  stray: string[],
+  odd: Oddities,
 ): ReadonlyMap<string, DeclaredStages> {
   requireObject(presets, 'presets', "Use { carrier: { timeout: '2s' } }, for example.");
 
@@ -104,7 +112,8 @@ function readPresets(
       requireName(name, 'presets');
       const path = `presets.${name}`;
       const stages = withPath(path, () => {
-        const declared = readStages(withoutIdempotent(preset, () => stray.push(path)));
+        const declared = readStages(withoutIdempotent(preset, () => odd.strayIdempotent.push(path)));
+        if ('timeout' in preset && preset.timeout === undefined) odd.unsetTimeouts.push(path);
         checkOverDefaults(declared, defaults);
         return declared;
       });

@@ -7,6 +7,7 @@ import { ResilienceInterceptor } from './resilience.interceptor.js';
 import {
   boundlessBreaker,
   strayIdempotent,
+  unsetTimeout,
   warnOfBudget,
   warnOfHandler,
   warnOfMethod,
@@ -44,7 +45,8 @@ export class Explorer {
     this.refuseSecondRegistration();
     this.checkGlobal();
     const classes = this.findClasses();
-    const warnings = this.registry.settings.strayIdempotent.map(strayIdempotent);
+    const { settings } = this.registry;
+    const warnings = [...settings.strayIdempotent.map(strayIdempotent), ...settings.unsetTimeouts.map(unsetTimeout)];
     // First every name and how it is configured, then the policies: no order of classes matters.
     const entrypoints = classes.flatMap((found) => (isEntryClass(found.cls) ? this.draftClass(found) : []));
     warnings.push(...this.checkNames());

@@ -146,6 +146,14 @@ export function warnOfBudget({ source, worstCaseMs, arithmetic }: TimeBudget, cl
   ];
 }
 
+/** Most likely a setting that was not found: without the key, nobody would have expected a limit. */
+export function unsetTimeout(place: string): string {
+  return (
+    `${place}.timeout is given as undefined, so the stage is off: an attempt may take for ever. Give it a duration ` +
+    '(does it come from an environment variable that is not set?), or leave the key out if that is meant.'
+  );
+}
+
 export function strayIdempotent(place: string): string {
   return (
     `${place}.retry.idempotent is ignored: it cannot declare every handler that uses it safe to repeat. ` +

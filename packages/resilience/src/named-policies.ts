@@ -103,16 +103,43 @@ export class NamedPolicies<Options, Policy extends ResiliencePolicy> {
     if (entry === undefined || entry.definition !== undefined) return undefined;
 
     this.#requireOptions(name, entry);
-    const configured = this.#configured();
-    const text = `${capitalized(this.#kind.noun)} "${name}", used by ${entry.firstUse.place}, is configured nowhere.`;
-    const known = `Configured: ${list(configured)}.`;
+    const { place } = entry.firstUse;
+    const text = this.#unconfigured(name, place);
+    const known = `Configured: ${list(this.#configured())}.`;
     if (strict) throw new Error(`${text} ${known} Configure it in a preset or where it is used; strictNames is on.`);
     if (entry.usedTwice) return undefined;
 
-    const meant = configured.find((candidate) => isMisspelt(name, candidate));
+    const meant = this.#meantBy(name);
     if (meant === undefined) return `${text} It gets the default settings. ${known}`;
 
-    throw new Error(`${text} Did you mean "${meant}"? If not, choose a name that is less like it, or configure it.`);
+    throw this.#misspelt(name, place, meant);
+  }
+
+  /**
+   * Looks at a use that comes after bootstrap, before it is declared: a refused name is not known from then on.
+   *
+   * @throws Error when the name is new, not configured, and must be a slip of the pen.
+   */
+  checkLateUse({ name, defines }: NamedStage<Options>, place: string): void {
+    if (defines || this.#entries.has(name)) return;
+
+    const meant = this.#meantBy(name);
+    if (meant !== undefined) throw this.#misspelt(name, place, meant);
+  }
+
+  #meantBy(name: string): string | undefined {
+    return this.#configured().find((candidate) => isMisspelt(name, candidate));
+  }
+
+  #unconfigured(name: string, place: string): string {
+    return `${capitalized(this.#kind.noun)} "${name}", used by ${place}, is configured nowhere.`;
+  }
+
+  #misspelt(name: string, place: string, meant: string): Error {
+    return new Error(
+      `${this.#unconfigured(name, place)} Did you mean "${meant}"? If not, choose a name that is less like it, or ` +
+        'configure it.',
+    );
   }
 
   #requireOptions(name: string, { definition, firstUse }: Entry<Options, Policy>): void {

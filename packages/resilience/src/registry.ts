@@ -109,7 +109,9 @@ export class PolicyRegistry {
       bulkhead: ifNamed(bulkhead),
       outboundRateLimit: ifNamed(outboundRateLimit),
     };
-    this.declare({ ...others, ...shared }, { place: `create(…, "${name}")` });
+    const place = `create(…, "${name}")`;
+    if (this.#boundless === undefined) this.#checkLateUses(shared, place);
+    this.declare({ ...others, ...shared }, { place });
     this.#checkNames(shared);
     const stages = this.build({ ...others, ...shared }, name);
 
@@ -139,6 +141,11 @@ export class PolicyRegistry {
     this.#boundless = undefined;
 
     return labels;
+  }
+
+  #checkLateUses({ circuitBreaker, bulkhead }: Pick<MergedStages, 'circuitBreaker' | 'bulkhead'>, place: string): void {
+    if (circuitBreaker !== undefined) this.circuitBreakers.checkLateUse(circuitBreaker, place);
+    if (bulkhead !== undefined) this.bulkheads.checkLateUse(bulkhead, place);
   }
 
   #checkNames({ circuitBreaker, bulkhead }: Pick<MergedStages, 'circuitBreaker' | 'bulkhead'>): void {

@@ -357,6 +357,43 @@ describe('create()', () => {
     expect(app?.get(ResilienceService).circuitBreaker('carrier').options.minimumCalls).toBe(5);
   });
 
+  describe('after bootstrap', () => {
+    const carrier = { timeout: '1s', circuitBreaker: { minimumCalls: 5 }, bulkhead: {} } as const;
+
+    async function startAll(): Promise<ResilienceService> {
+      const { app } = await boot({ options: { presets: { carrier } } });
+      if (app === undefined) throw new Error('the application did not come up');
+
+      return app.get(ResilienceService);
+    }
+
+    it.each([
+      ['circuitBreaker', 'Circuit breaker'],
+      ['bulkhead', 'Bulkhead'],
+    ] as const)('refuses a %s whose name must be a slip of the pen, each time', async (stage, noun) => {
+      const resilience = await startAll();
+      for (const name of ['carier', { name: 'carier' }]) {
+        expect(() => resilience.create({ timeout: '1s', [stage]: name }, 'job')).toThrow(
+          `${noun} "carier", used by create(…, "job"), is configured nowhere. Did you mean "carrier"? If not, choose`,
+        );
+      }
+
+      expect(resilience.circuitBreakers()).toEqual([]);
+      expect(() => resilience.circuitBreaker('carier')).toThrow('Unknown circuit breaker "carier". Known: carrier.');
+    });
+
+    it('takes names that are like no configured one, or are configured on the spot', async () => {
+      const resilience = await startAll();
+      const create = (circuitBreaker: string | { name: string; minimumCalls: number }): unknown =>
+        resilience.create({ timeout: '1s', circuitBreaker });
+
+      expect(() => create('payments')).not.toThrow();
+      expect(() => create('carrier')).not.toThrow();
+      expect(() => create({ name: 'carriers', minimumCalls: 2 })).not.toThrow();
+      expect(() => create('carriers')).not.toThrow();
+    });
+  });
+
   it('keeps nothing of policies that are dropped', async () => {
     const { resilience } = await start();
     const collectable = new WeakRef(resilience.create({ circuitBreaker: {}, bulkhead: {}, timeout: '1s' }));

@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { CountedExecution } from '../test/counted-execution.js';
 import { pass, useFakeClock } from '../test/fake-clock.js';
 import { outcomeOf } from '../test/outcome.js';
 import { WatchedController } from '../test/watched-signal.js';
+import type { Attempt } from './attempt.js';
 import {
   BulkheadPolicy,
   CircuitBreakerPolicy,
@@ -74,6 +76,53 @@ describe('work that aborts its caller when it is given up', () => {
 
     expect(call.value).toBe(reason);
     expect([first.listeners, second.listeners]).toEqual([0, 0]);
+  });
+});
+
+describe('a caller that leaves in a callback which then throws', () => {
+  const reason = new Error('left');
+  const down = new Error('down');
+
+  it.each<[string, (leave: () => never) => ResiliencePolicy]>([
+    ['retryIf', (retryIf) => new RetryPolicy({ retryIf })],
+    ['a backoff function', (backoff) => new RetryPolicy({ backoff })],
+    ['recordIf', (recordIf) => new CircuitBreakerPolicy({ recordIf })],
+    ['handleIf', (handleIf) => new FallbackPolicy(() => 'instead', { handleIf })],
+  ])('has its reason: %s, whether the work fails at once or later', async (_name, create) => {
+    const works = [() => Promise.reject(down), () => throwDown()];
+    for (const work of works) {
+      const caller = new WatchedController();
+      const policy = create(() => {
+        caller.abort(reason);
+        throw new Error('after that');
+      });
+      const call = outcomeOf(policy.execute(work, { signal: caller.signal }));
+      await pass(1);
+
+      expect(call).toEqual({ state: 'rejected', value: reason });
+    }
+  });
+
+  const throwDown = (): never => {
+    throw down;
+  };
+});
+
+describe('a listener of the timeout that lets the work end', () => {
+  it('lets it end in time, and the call once', async () => {
+    const policy = new TimeoutPolicy(100);
+    const onDelivery = vi.fn();
+    const call = new CountedExecution({ policy, work, options: {}, keepsSlots: true, onDelivery });
+    let attempt: Attempt | undefined;
+    function work(context: AttemptContext): Promise<never> {
+      attempt = context as Attempt;
+      return new Promise(() => {});
+    }
+    policy.subscribe(() => call.settle(attempt as Attempt, true, 'at the last moment'));
+    call.start();
+    await pass(100);
+
+    expect(onDelivery.mock.calls).toEqual([[true, 'at the last moment']]);
   });
 });
 

@@ -152,6 +152,8 @@ class PromiseExecution extends Execution {
   private readonly work: Work;
   /** Settles after the work of the latest attempt, with what {@link conclude} makes of its outcome. */
   private chained: Promise<unknown> | undefined = undefined;
+  /** What is returned when the call is over before it has been. */
+  private early: Promise<unknown> | undefined = undefined;
   private outlet: 'none' | 'chained' | 'own' | 'delivered' = 'none';
   private resolve: Resolve = nobody;
   private reject: Reject = nobody;
@@ -163,7 +165,7 @@ class PromiseExecution extends Execution {
 
   run(): Promise<unknown> {
     this.start();
-    if (this.outlet === 'delivered') return this.ok ? Promise.resolve(this.value) : rejectLater(this.value);
+    if (this.early !== undefined) return this.early;
     if (this.chained === undefined || this.canBeCutAround(Infinity)) return this.ownPromise();
 
     this.outlet = 'chained';
@@ -190,9 +192,14 @@ class PromiseExecution extends Execution {
   }
 
   protected deliver(ok: boolean, value: unknown): void {
-    if (this.outlet !== 'own') this.outlet = 'delivered';
-    else if (ok) this.resolve(value);
-    else this.reject(value);
+    if (this.outlet === 'own') {
+      if (ok) this.resolve(value);
+      else this.reject(value);
+      return;
+    }
+    // A callback that has made the caller leave may go on to throw: that comes after the outcome, and is not it.
+    if (this.outlet === 'none') this.early = ok ? Promise.resolve(value) : rejectLater(value);
+    this.outlet = 'delivered';
   }
 
   private await(attempt: Attempt, result: PromiseLike<unknown>): void {

@@ -210,7 +210,7 @@ const settlesOnceAndLeavesNothing = (makeFault?: () => ResiliencePolicy) =>
 
 class ForgetsItsTimer extends TimeoutPolicy {
   override leave(execution: Execution, at: number): boolean {
-    if (execution.cutting) execution.frames[at] = undefined;
+    if (execution.cutting) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }
@@ -225,7 +225,7 @@ class ForgetsItsListener extends FallbackPolicy {
   }
 
   override leave(execution: Execution, at: number): boolean {
-    execution.frames[at] = undefined;
+    execution.setFrame(at, undefined);
 
     return true;
   }
@@ -248,7 +248,7 @@ class RepeatsForNobody extends RetryPolicy {
 
 class LosesASlot extends BulkheadPolicy {
   override leave(execution: Execution, at: number): boolean {
-    if (execution.cutting) execution.frames[at] = undefined;
+    if (execution.cutting) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }
@@ -256,7 +256,7 @@ class LosesASlot extends BulkheadPolicy {
 
 class LosesAProbe extends CircuitBreakerPolicy {
   override leave(execution: Execution, at: number): boolean {
-    if (execution.cutting) execution.frames[at] = undefined;
+    if (execution.cutting) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }

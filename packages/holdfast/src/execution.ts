@@ -115,7 +115,9 @@ export abstract class Execution implements Follower, AttemptOwner {
   private leftMeanwhile = false;
   private attempt: Attempt | undefined = undefined;
   private readonly options: ExecuteOptions | undefined;
-  private remembered: unknown[] | undefined = undefined;
+  /** Apart, since most pipelines of a single stage need no more. */
+  private outermostFrame: unknown = undefined;
+  private innerFrames: unknown[] | undefined = undefined;
   /** Whether attempts are ambient; set before the start by executions whose attempts always are. */
   protected opensScope = false;
   private ties: Ties | undefined = undefined;
@@ -134,14 +136,14 @@ export abstract class Execution implements Follower, AttemptOwner {
     return this.options?.source;
   }
 
-  /** What each entered stage remembers about this call; made when there is something to remember. */
-  get frames(): unknown[] {
-    return (this.remembered ??= this.pipeline.noFrames.slice());
+  /** What the stage at this place remembers about this call; `undefined` when that is nothing. */
+  frame(at: number): unknown {
+    return at === 0 ? this.outermostFrame : this.innerFrames?.[at];
   }
 
-  /** What the stage at this place remembers; `undefined` when that is nothing. */
-  frame(at: number): unknown {
-    return this.remembered?.[at];
+  setFrame(at: number, frame: unknown): void {
+    if (at === 0) this.outermostFrame = frame;
+    else (this.innerFrames ??= this.pipeline.noFrames.slice())[at] = frame;
   }
 
   /** Whether slots are kept for abandoned work until it has ended. */

@@ -165,7 +165,7 @@ const behavesAsTheModel = (Bulkhead: Bulkhead) =>
 
 class LosesTheSlotOfAFailure extends BulkheadPolicy {
   override leave(execution: Execution, at: number): boolean {
-    if (!execution.ok && execution.value === outage) execution.frames[at] = undefined;
+    if (!execution.ok && execution.value === outage) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }
@@ -173,7 +173,7 @@ class LosesTheSlotOfAFailure extends BulkheadPolicy {
 
 class ReleasesTwiceOnAnAbort extends BulkheadPolicy {
   override leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at];
+    const frame = execution.frame(at);
     if (execution.value === left && execution.cutting && this.active > 1 && frame !== undefined) this.release();
 
     return super.leave(execution, at);
@@ -182,8 +182,8 @@ class ReleasesTwiceOnAnAbort extends BulkheadPolicy {
 
 class LosesTheSlotOfAGrantThatMetAnAbort extends BulkheadPolicy {
   override leave(execution: Execution, at: number): boolean {
-    const frame = execution.frames[at] as { isGranted?: boolean } | undefined;
-    if (frame?.isGranted === true) execution.frames[at] = undefined;
+    const frame = execution.frame(at) as { isGranted?: boolean } | undefined;
+    if (frame?.isGranted === true) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }

@@ -97,7 +97,7 @@ export class BulkheadPolicy extends StagePolicy {
   enter(execution: Execution, at: number): boolean {
     if (this.running < this.maxConcurrent) {
       this.running += 1;
-      execution.frames[at] = HELD;
+      execution.setFrame(at, HELD);
       return true;
     }
 
@@ -111,7 +111,7 @@ export class BulkheadPolicy extends StagePolicy {
     const frame = execution.frame(at);
     if (frame === undefined) return true;
 
-    execution.frames[at] = undefined;
+    execution.setFrame(at, undefined);
     if (frame === HELD) this.release();
     else if (frame instanceof Waiter) this.withdraw(frame);
     else (frame as KeptSlot).leave();
@@ -123,7 +123,7 @@ export class BulkheadPolicy extends StagePolicy {
     let frame = execution.frame(at);
     if (frame === HELD) {
       frame = new KeptSlot(this, execution, this.holdUntilSettled ?? execution.keepsSlots);
-      execution.frames[at] = frame;
+      execution.setFrame(at, frame);
     }
     if (frame instanceof KeptSlot) frame.keepFor(attempt);
   }
@@ -153,13 +153,13 @@ export class BulkheadPolicy extends StagePolicy {
   expire(waiter: Waiter): void {
     this.queue.remove(waiter);
     waiter.execution.markWaiting(false);
-    waiter.execution.frames[waiter.at] = undefined;
+    waiter.execution.setFrame(waiter.at, undefined);
     this.turnAway(waiter.execution, waiter.at, 'queue-timeout');
   }
 
   private enqueue(execution: Execution, at: number): void {
     const waiter = new Waiter(this, execution, at);
-    execution.frames[at] = waiter;
+    execution.setFrame(at, waiter);
     this.queue.push(waiter);
     execution.markWaiting(true);
     waiter.wait(this.queueTimeout);
@@ -286,7 +286,7 @@ class Waiter implements LimitTarget {
   private goOn(): void {
     if (this.execution.frame(this.at) !== this) return;
 
-    this.execution.frames[this.at] = HELD;
+    this.execution.setFrame(this.at, HELD);
     this.execution.proceed(this.at + 1);
   }
 }

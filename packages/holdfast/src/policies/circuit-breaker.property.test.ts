@@ -154,7 +154,7 @@ class LetsOneProbeTooManyThrough extends CircuitBreakerPolicy {
 
 class CountsStaleOutcomes extends CircuitBreakerPolicy {
   override leave(execution: Execution, at: number): boolean {
-    const permit = execution.frames[at] as Permit | undefined;
+    const permit = execution.frame(at) as Permit | undefined;
     const era = Reflect.get(this, 'era') as { state: string };
     if (permit !== undefined && era.state === 'closed') Object.assign(permit, { era });
 
@@ -164,7 +164,7 @@ class CountsStaleOutcomes extends CircuitBreakerPolicy {
 
 class LosesTheProbeOfAnIgnoredOutcome extends CircuitBreakerPolicy {
   override leave(execution: Execution, at: number): boolean {
-    if (execution.value === notFound || execution.cutting) execution.frames[at] = undefined;
+    if (execution.value === notFound || execution.cutting) execution.setFrame(at, undefined);
 
     return super.leave(execution, at);
   }

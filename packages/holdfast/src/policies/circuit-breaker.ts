@@ -96,7 +96,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
     const permit = this.admit(execution, at);
     if (permit === undefined) return false;
 
-    execution.frames[at] = permit;
+    execution.setFrame(at, permit);
     return true;
   }
 
@@ -105,7 +105,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
     const permit = execution.frame(at) as Permit | undefined;
     if (permit === undefined) return true;
 
-    execution.frames[at] = undefined;
+    execution.setFrame(at, undefined);
     if (permit.isTracked && permit.era === this.era) this.inFlight.remove(permit);
     const failed = execution.ok ? false : this.judge(execution, permit);
     if (permit.era !== this.era) return true;

@@ -53,7 +53,7 @@ export class FallbackPolicy extends StagePolicy {
   /** @internal */
   enter(execution: Execution, at: number): boolean {
     // The handler is told the attempt that the fallback stands in, not the last one inside.
-    if (execution.attemptNumber > 1) execution.frames[at] = execution.attemptNumber;
+    if (execution.attemptNumber > 1) execution.setFrame(at, execution.attemptNumber);
 
     return true;
   }
@@ -61,7 +61,7 @@ export class FallbackPolicy extends StagePolicy {
   /** @internal */
   leave(execution: Execution, at: number): boolean {
     const attemptNumber = execution.frame(at) as number | undefined;
-    if (attemptNumber !== undefined) execution.frames[at] = undefined;
+    if (attemptNumber !== undefined) execution.setFrame(at, undefined);
     if (execution.ok || execution.cutting || execution.isCommitted()) return true;
 
     const { value: error, step, source } = execution;

@@ -149,7 +149,7 @@ class ForgetsWhoWaits extends OutboundRateLimitPolicy {
 
 class LetsTwoCallsStartAtOneTurn extends OutboundRateLimitPolicy {
   override leave(execution: Execution, at: number): boolean {
-    const waits = execution.frames[at] !== undefined;
+    const waits = execution.frame(at) !== undefined;
     const left = super.leave(execution, at);
     const { freeTurns, options } = fields(this);
     if (waits && freeTurns.length > 0) {

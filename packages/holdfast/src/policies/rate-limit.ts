@@ -110,7 +110,7 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     if (this.freeTurns.shift() === undefined) this.lastTurn = turn;
     this.waiting += 1;
     const frame: WaitFrame = { policy: this, execution, at, turn, timer: undefined };
-    execution.frames[at] = frame;
+    execution.setFrame(at, frame);
     execution.markWaiting(true);
     frame.timer = startTimer(waitMs, takeTurn, frame);
     return false;
@@ -136,7 +136,7 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   }
 
   private endWait({ execution, at }: WaitFrame): void {
-    execution.frames[at] = undefined;
+    execution.setFrame(at, undefined);
     execution.markWaiting(false);
     this.waiting -= 1;
     // Turns are there for the sake of calls that wait; without any, the bucket alone decides again.
@@ -184,5 +184,5 @@ function placeOf(turn: number, turns: readonly number[]): number {
 }
 
 function takeTurn(frame: WaitFrame): void {
-  if (frame.execution.frames[frame.at] === frame) frame.policy.start(frame);
+  if (frame.execution.frame(frame.at) === frame) frame.policy.start(frame);
 }

@@ -109,7 +109,7 @@ export class RetryPolicy extends StagePolicy {
   /** @internal */
   leave(execution: Execution, at: number): boolean {
     const frame = execution.frame(at) as RetryFrame | undefined;
-    if (frame !== undefined) execution.frames[at] = undefined;
+    if (frame !== undefined) execution.setFrame(at, undefined);
     if (frame?.wait !== undefined) stopTimer(frame.wait);
     if (execution.ok && this.options.retryOnResult === undefined) return true;
 
@@ -147,7 +147,7 @@ export class RetryPolicy extends StagePolicy {
       if (execution.step !== step) return;
     }
 
-    execution.frames[at] = frame;
+    execution.setFrame(at, frame);
     execution.stayAt(at);
     frame.wait = startTimer(delayMs, beginNext, frame);
   }
@@ -171,7 +171,7 @@ export class RetryPolicy extends StagePolicy {
 
 function beginNext(frame: RetryFrame): void {
   const { execution, at, failed } = frame;
-  if (execution.frames[at] !== frame) return;
+  if (execution.frame(at) !== frame) return;
 
   frame.wait = undefined;
   execution.attemptNumber = failed + 1;

@@ -58,7 +58,7 @@ export class TimeoutPolicy extends StagePolicy {
     if (limitMs === undefined) return false;
 
     const frame = new RunningLimit(this, execution, at);
-    execution.frames[at] = frame;
+    execution.setFrame(at, frame);
     frame.start(limitMs);
     return true;
   }
@@ -67,7 +67,7 @@ export class TimeoutPolicy extends StagePolicy {
   leave(execution: Execution, at: number): boolean {
     const frame = execution.frame(at) as RunningLimit | undefined;
     if (frame !== undefined) {
-      execution.frames[at] = undefined;
+      execution.setFrame(at, undefined);
       frame.lift();
     }
 

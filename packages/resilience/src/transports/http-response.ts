@@ -8,7 +8,8 @@ export class ResponseState {
   private readonly adapter: HttpServer | undefined;
 
   constructor(context: ExecutionContext, adapter: HttpServer | undefined) {
-    this.response = context.switchToHttp().getResponse<unknown>();
+    // `switchToHttp()` makes three closures; the response is the second argument of every HTTP handler.
+    this.response = context.getArgByIndex<unknown>(1);
     this.adapter = adapter;
   }
 

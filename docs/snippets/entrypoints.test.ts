@@ -14,7 +14,7 @@ import {
   QuotesService,
   RatesController,
 } from './entrypoints.js';
-import { AppModule } from './first-app.js';
+import { AppModule } from './app.module.js';
 
 const shown = (name: string): string => readFileSync(new URL(`shown/${name}`, import.meta.url), 'utf8').trim();
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AppModule } from './first-app.js';
+import { AppModule } from './app.module.js';
 // #region override
 import { RESILIENCE_MODULE_OPTIONS, ResilienceService, type ResilienceModuleOptions } from '@nestjs/resilience';
 import { Test } from '@nestjs/testing';

@@ -41,11 +41,32 @@ describe('the documentation’s snippets', () => {
   });
 });
 
+describe('the helpers of snippets', () => {
+  const calling = paths.filter((path) =>
+    blocksOf(read(path)).some(({ source, content }) => source?.startsWith('docs/') && content.includes('fetchQuotes(')),
+  );
+
+  it('are used on many pages', () => {
+    expect(calling.length).toBeGreaterThan(5);
+  });
+
+  it.each(calling)('are linked from %s', (path) => {
+    expect(read(path)).toMatch(/`fetchQuotes\(\)`.*\[carrier\.ts\]\(snippets\/carrier\.ts\)/);
+  });
+});
+
 describe('the documentation’s links', () => {
-  it.each(paths)('of %s lead to files and headings that exist', (path) => {
+  const readmes = ['packages/holdfast/README.md', 'packages/resilience/README.md'];
+
+  it.each([...paths, ...readmes])('of %s lead to files and headings that exist', (path) => {
     const links = [...read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map((match) => match[1] ?? '');
 
     expect(links.filter((link) => !leadsSomewhere(path, link))).toEqual([]);
+  });
+
+  it('lead from the README to the first page and to the READMEs of the packages', () => {
+    for (const target of ['docs/index.md', ...readmes]) expect(read('README.md')).toContain(`](${target})`);
+    for (const readme of readmes) expect(read(readme)).toContain('](../../docs/index.md)');
   });
 
   it('reach every page from the first one', () => {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -16,13 +17,20 @@ interface Packed {
   readonly compilerOptions: Record<string, unknown>;
 }
 
+/** Those that the documentation tells its readers to set. */
+function decoratorFlags(): Record<string, unknown> {
+  const shown = readFileSync(pathTo('docs/snippets/shown/decorator-flags.json'), 'utf8');
+
+  return (JSON.parse(shown) as { compilerOptions: Record<string, unknown> }).compilerOptions;
+}
+
 const PACKAGES: readonly Packed[] = [
   { name: 'holdfast', folder: 'packages/holdfast', beside: [], compilerOptions: {} },
   {
     name: '@nestjs/resilience',
     folder: 'packages/resilience',
     beside: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs', '@types/node'],
-    compilerOptions: { experimentalDecorators: true, emitDecoratorMetadata: true, types: ['node'] },
+    compilerOptions: { ...decoratorFlags(), types: ['node'] },
   },
 ];
 

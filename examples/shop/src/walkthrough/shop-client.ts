@@ -7,6 +7,8 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly contentType: string | null;
   readonly body: string;
+  /** When the request was sent, on the clock of `performance.now()`. */
+  readonly sentAt: number;
   readonly elapsedMs: number;
 }
 
@@ -69,6 +71,7 @@ export class ShopClient {
       retryAfter,
       contentType: response.headers.get('content-type'),
       body,
+      sentAt: start,
       elapsedMs: end - start,
     };
   }

@@ -17,10 +17,14 @@ export interface Step {
   readonly carrier: Pick<CarrierStats, 'requests' | 'cancelled'>;
   /** The rest of the documented outcome, each with a sentence for the report. */
   readonly expected: Readonly<Record<string, (answers: readonly Answer[]) => boolean>>;
+  /** What a busy machine can do to it. */
+  readonly whenBusy: string;
 }
 
 /** What connections and two busy processes may add to a documented time. */
 const OVERHEAD_MS = 250;
+/** How far into its round an answer may come. */
+const LATE_MS = 900;
 /** Timers may fire a millisecond early. */
 const EARLY_MS = 5;
 
@@ -34,6 +38,12 @@ const AT_CAPACITY =
   '{"statusCode":503,"error":"Service Unavailable","message":"Server is at capacity","code":"BULKHEAD_FULL"}';
 const OVER_LIMIT =
   '{"statusCode":503,"error":"Service Unavailable","message":"Rate limit of a dependency exceeded","code":"RATE_LIMITED"}';
+
+const LATE_TIMEOUT =
+  'A timeout that fires more than 50 ms late is no fault of the carrier: the breaker leaves it out, and opens later.';
+const LATE_ANSWER = 'Answers come later than documented when the processes have to wait for their turn.';
+const LATE_SENDING = 'Look-ups that are sent a second apart find tokens that have come back meanwhile.';
+const EARLIER_STEPS = 'The breaker is as the steps before have left it: look at the first one that went wrong.';
 
 const NOTHING = { requests: 0, cancelled: 0 };
 
@@ -63,6 +73,7 @@ export const STEPS = {
     log: [],
     carrier: { requests: 1, cancelled: 0 },
     expected: { '200 with the quotes of the carrier': all(200, LIVE_QUOTES) },
+    whenBusy: LATE_ANSWER,
   },
   hanging: {
     title: 'The carrier hangs: a timeout, after a second attempt',
@@ -73,6 +84,7 @@ export const STEPS = {
     log: [],
     carrier: { requests: 2, cancelled: 2 },
     expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'after 3.0 to 3.2 s': took(3000, 3200) },
+    whenBusy: LATE_TIMEOUT,
   },
   keepSending: {
     title: 'Three more requests: nine calls in the window, eight of them failed',
@@ -84,6 +96,7 @@ export const STEPS = {
     log: [],
     carrier: { requests: 6, cancelled: 6 },
     expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'each after 3.0 to 3.2 s': took(3000, 3200) },
+    whenBusy: LATE_TIMEOUT,
   },
   opening: {
     title: 'The fifth slow request opens the breaker',
@@ -94,6 +107,7 @@ export const STEPS = {
     ],
     carrier: { requests: 1, cancelled: 1 },
     expected: { '200 with flat rates': all(200, FLAT_RATES), 'after 1.5 to 1.7 s': took(1500, 1700) },
+    whenBusy: LATE_TIMEOUT,
   },
   booking: {
     title: 'Booking a shipment fails fast',
@@ -105,6 +119,7 @@ export const STEPS = {
       'with Retry-After': ([answer]) => Number(answer?.retryAfter) >= 1,
       'at once': took(0, 0),
     },
+    whenBusy: LATE_TIMEOUT,
   },
   flatRates: {
     title: 'Quotes come from the price list',
@@ -112,6 +127,7 @@ export const STEPS = {
     log: ['LOG [Resilience] ShippingController.getQuotes answered with its fallback'],
     carrier: NOTHING,
     expected: { '200 with flat rates': all(200, FLAT_RATES), 'at once': took(0, 0) },
+    whenBusy: LATE_TIMEOUT,
   },
   stoppingJob: {
     title: 'The repricing job, on the same breaker, stops',
@@ -119,6 +135,7 @@ export const STEPS = {
     log: ['WARN [RepricingService] The carrier is unavailable, stopping after 0 of 8 orders'],
     carrier: NOTHING,
     expected: { 'no order repriced': all(200, '{"repriced":0}'), 'at once': took(0, 0) },
+    whenBusy: LATE_TIMEOUT,
   },
   exports: {
     title: 'Six exports at once: two run, three wait, one is refused',
@@ -132,6 +149,7 @@ export const STEPS = {
       'at once': (answers) => inRounds(at(answers, 503), [0]),
       'without Retry-After': (answers) => answers.every(({ retryAfter }) => retryAfter === null),
     },
+    whenBusy: LATE_ANSWER,
   },
   lookUps: {
     title: 'Eight look-ups at the partner: five go, one waits, two are refused',
@@ -139,12 +157,14 @@ export const STEPS = {
     log: [],
     carrier: { requests: 6, cancelled: 0 },
     expected: {
-      'six answers, the last after a second': (answers) => inRounds(at(answers, 200), [0, 0, 0, 0, 0, 1000]),
+      'six answers, five at once': (answers) => inRounds(at(answers, 200).slice(0, 5), [0, 0, 0, 0, 0]),
+      'the last a second after the first look-up': lastOneAfter(1000),
       'two 503 RATE_LIMITED': (answers) => all(503, OVER_LIMIT)(answers.filter(({ status }) => status !== 200)),
       'at once': (answers) => inRounds(at(answers, 503), [0, 0]),
       'with Retry-After: 2': (answers) =>
         answers.every(({ status, retryAfter }) => status === 200 || retryAfter === '2'),
     },
+    whenBusy: LATE_SENDING,
   },
   recovery: {
     title: 'The carrier answers again, and the next quote after openDuration is the probe',
@@ -159,6 +179,7 @@ export const STEPS = {
     ],
     carrier: { requests: 1, cancelled: 0 },
     expected: { '200 with the quotes of the carrier': all(200, LIVE_QUOTES) },
+    whenBusy: EARLIER_STEPS,
   },
   bookingAgain: {
     title: 'The booking, sent again',
@@ -168,6 +189,7 @@ export const STEPS = {
     expected: {
       '201 with the shipment': all(201, '{"id":"shipment-1","reference":"1001","trackingNumber":"CAT000001"}'),
     },
+    whenBusy: EARLIER_STEPS,
   },
   workingJob: {
     title: 'The repricing job, with a carrier that answers',
@@ -175,8 +197,24 @@ export const STEPS = {
     log: [],
     carrier: { requests: 8, cancelled: 0 },
     expected: { 'every pending order repriced': all(200, '{"repriced":8}') },
+    whenBusy: EARLIER_STEPS,
   },
 } as const satisfies Record<string, Step>;
+
+/**
+ * Whether the last of six answers came that long after the first request was sent. Its own request may have been sent
+ * later than the others, and then has waited for less.
+ */
+function lastOneAfter(roundMs: number): (answers: readonly Answer[]) => boolean {
+  return (answers) => {
+    const firstSentAt = Math.min(...answers.map(({ sentAt }) => sentAt));
+    const good = answers.filter(({ status }) => status === 200);
+    const cameAt = Math.max(...good.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs));
+    const slowest = Math.max(...good.map(({ elapsedMs }) => elapsedMs));
+
+    return good.length === 6 && cameAt - firstSentAt >= roundMs - EARLY_MS && slowest < roundMs + LATE_MS;
+  };
+}
 
 /** Every answer came in its round: not before it, and before the next could begin. */
 function inRounds(elapsedMs: readonly number[], roundsMs: readonly number[]): boolean {
@@ -184,7 +222,7 @@ function inRounds(elapsedMs: readonly number[], roundsMs: readonly number[]): bo
     elapsedMs.length === roundsMs.length &&
     roundsMs.every((roundMs, index) => {
       const elapsed = elapsedMs[index] ?? Number.NaN;
-      return elapsed >= roundMs - EARLY_MS && elapsed < roundMs + 900;
+      return elapsed >= roundMs - EARLY_MS && elapsed < roundMs + LATE_MS;
     })
   );
 }

@@ -13,6 +13,7 @@ export interface Finding {
 export interface StepReport extends Seen {
   readonly name: StepName;
   readonly title: string;
+  readonly whenBusy: string;
   readonly elapsedMs: number;
   readonly findings: readonly Finding[];
 }
@@ -24,7 +25,7 @@ const LOG_PATIENCE_MS = 2000;
 export async function* walkthrough(shop: ShopClient, log: ShopLog): AsyncGenerator<StepReport> {
   await shop.resetCarrier();
   for (const [name, step] of Object.entries(STEPS) as [StepName, Step][]) {
-    yield { name, title: step.title, ...(await play(step, { shop, log })) };
+    yield { name, title: step.title, whenBusy: step.whenBusy, ...(await play(step, { shop, log })) };
   }
 }
 

@@ -77,6 +77,7 @@ describe('a whole number', () => {
       expect(() => requireFactor(unset, 'factor')).toThrow(`got ${unset}. ${question}`);
     }
     expect(() => requireCount(0, 'attempts', { min: 1 })).toThrow(/got 0\.$/);
+    expect(() => requireCount(Object.create(null), 'attempts', { min: 1 })).toThrow(/got an object\.$/);
   });
 
   it('is Infinity only where that is legal', () => {

@@ -141,7 +141,8 @@ export function refusePromise(answer: unknown, name: string, expected: string): 
 
 /** What numbers that are none usually come from: `Number(undefined)`, or a template with `undefined` in it. */
 export function unsetHint(value: unknown): string {
-  const unset = value === undefined || value === '' || /^(NaN|undefined)/.test(String(value));
+  const isText = typeof value === 'string';
+  const unset = isText ? /^(NaN|undefined|$)/.test(value) : value === undefined || Number.isNaN(value);
 
   return unset ? ' Does it come from an environment variable that is not set?' : '';
 }

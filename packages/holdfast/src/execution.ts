@@ -20,6 +20,7 @@ import { host } from '#host';
  * @internal
  */
 export interface Stage {
+  readonly name: string;
   /**
    * Lets a call in. `false` when it may not go on now: the stage has refused it with {@link Execution.refuse}, or
    * will let it go on with {@link Execution.proceed}.
@@ -33,6 +34,8 @@ export interface Stage {
   leave(execution: Execution, at: number): boolean;
   /** The work is about to be given up, and may run on; called before `leave`. */
   keepFor?(execution: Execution, at: number, attempt: Attempt): void;
+  /** Whether it may stand at several places of one pipeline. */
+  readonly repeatable: boolean;
   /** Whether an attempt inside has a limit in time. */
   readonly limits: boolean;
   /** That limit in milliseconds, where it is fixed. */
@@ -53,7 +56,12 @@ export class Pipeline {
   /** Copied for each call that has something to remember: filling a new array takes several times as long. */
   readonly noFrames: readonly undefined[];
 
+  /** @throws TypeError when a stage stands at two places that would wait for, or count, each other. */
   constructor(stages: readonly Stage[]) {
+    const twice = stages.find((stage, at) => !stage.repeatable && stages.indexOf(stage) < at);
+    if (twice !== undefined)
+      throw new TypeError(`"${twice.name}" stands twice in one policy, and would meet itself. Use it once.`);
+
     this.stages = stages;
     this.noFrames = stages.map(() => undefined);
     const at = stages.findIndex((stage) => stage.limits);
@@ -163,6 +171,11 @@ export abstract class Execution implements Follower, AttemptOwner {
   /** Whether something of the outcome has left already, so that it can be neither repeated nor replaced. */
   isCommitted(): boolean {
     return false;
+  }
+
+  /** Whether the caller has aborted, also when somebody kept us from hearing of it. */
+  get isLeft(): boolean {
+    return this.options?.signal?.aborted === true;
   }
 
   /** Whether something around the stage at this place can give the call up. */

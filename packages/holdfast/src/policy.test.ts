@@ -123,6 +123,25 @@ describe('wrapped policies', () => {
   });
 });
 
+describe('a policy that would meet itself', () => {
+  it.each([
+    ['circuit breaker', new CircuitBreakerPolicy({ name: 'carrier' })],
+    ['bulkhead', new BulkheadPolicy({ name: 'carrier' })],
+  ])('a %s that stands twice in one wrap is refused by name', (_kind, policy) => {
+    const nested = ResiliencePolicy.wrap(new RetryPolicy(2), policy);
+
+    expect(() => ResiliencePolicy.wrap(policy, nested)).toThrow(
+      new TypeError('"carrier" stands twice in one policy, and would meet itself. Use it once.'),
+    );
+  });
+
+  it('may stand twice when it keeps nothing for a call', async () => {
+    const retry = new RetryPolicy(2);
+
+    await expect(ResiliencePolicy.wrap(retry, retry).execute(() => 1)).resolves.toBe(1);
+  });
+});
+
 describe.each(everyKind().map((policy) => [policy.name, policy] as const))('execute() of %s', (_name, policy) => {
   it('resolves to what the work returns, or what the promise of it resolves to', async () => {
     await expect(policy.execute(() => 5)).resolves.toBe(5);

@@ -77,6 +77,11 @@ export abstract class StagePolicy extends ResiliencePolicy implements Stage {
   }
 
   /** @internal */
+  get repeatable(): boolean {
+    return true;
+  }
+
+  /** @internal */
   get limits(): boolean {
     return false;
   }

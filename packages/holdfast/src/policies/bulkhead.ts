@@ -93,6 +93,11 @@ export class BulkheadPolicy extends StagePolicy {
     return this.abandonedCalls;
   }
 
+  /** @internal Inside itself it would wait for its own slot, or refuse its own probe. */
+  override get repeatable(): boolean {
+    return false;
+  }
+
   /** @internal */
   enter(execution: Execution, at: number): boolean {
     if (this.running < this.maxConcurrent) {

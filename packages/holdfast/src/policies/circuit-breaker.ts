@@ -91,6 +91,11 @@ export class CircuitBreakerPolicy extends StagePolicy {
     this.close(undefined);
   }
 
+  /** @internal Inside itself it would wait for its own slot, or refuse its own probe. */
+  override get repeatable(): boolean {
+    return false;
+  }
+
   /** @internal */
   enter(execution: Execution, at: number): boolean {
     const permit = this.admit(execution, at);

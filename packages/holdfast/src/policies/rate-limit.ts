@@ -51,7 +51,7 @@ interface WaitFrame {
   readonly policy: OutboundRateLimitPolicy;
   readonly execution: Execution;
   readonly at: number;
-  readonly turn: number;
+  turn: number;
   timer: Timer;
 }
 
@@ -76,6 +76,8 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   private lastTurn = 0;
   /** Turns of calls that were given up while they waited, in order. The next calls take them over. */
   private readonly freeTurns: number[] = [];
+  /** The last turn that was put off because the event loop had been held. */
+  private postponedTo = -Infinity;
 
   constructor(options: OutboundRateLimitOptions) {
     const resolved = resolveOutboundRateLimitOptions(options);
@@ -130,9 +132,24 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   /** @internal The turn of a call has come. */
   start(frame: WaitFrame): void {
     this.refill();
+    if (this.tokens + this.rounding < 1) {
+      this.postpone(frame);
+      return;
+    }
+
     this.tokens -= 1;
     this.endWait(frame);
     frame.execution.proceed(frame.at + 1);
+  }
+
+  /** After the event loop was held many turns have come at once: no more calls start than the bucket has tokens for. */
+  private postpone(frame: WaitFrame): void {
+    const msPerToken = this.options.interval / this.options.limit;
+    const earliest = this.countedAt + (1 - this.tokens) * msPerToken;
+    frame.turn = Math.max(earliest, this.postponedTo + msPerToken);
+    this.postponedTo = frame.turn;
+    this.lastTurn = Math.max(this.lastTurn, frame.turn);
+    frame.timer = startTimer(Math.max(1, Math.ceil(frame.turn - this.countedAt - ROUNDING_MS)), takeTurn, frame);
   }
 
   private endWait({ execution, at }: WaitFrame): void {

@@ -212,3 +212,18 @@ describe('one long-lived signal', () => {
     expect(controller.listeners).toBe(0);
   });
 });
+
+describe('a caller whose abort was hidden from us', () => {
+  it('by a listener that stops all others gets no further attempt', async () => {
+    const controller = new AbortController();
+    controller.signal.addEventListener('abort', (event) => event.stopImmediatePropagation());
+    const work = vi.fn(async () => {
+      controller.abort(new Error('left'));
+      throw new Error('down');
+    });
+    const call = new RetryPolicy({ attempts: 3, backoff: { delay: 1 } }).execute(work, { signal: controller.signal });
+
+    await expect(call).rejects.toThrow('down');
+    expect(work).toHaveBeenCalledTimes(1);
+  });
+});

@@ -94,9 +94,7 @@ describe('a result that is not good enough', () => {
     const work = counting();
     const retryOnResult = (() => Promise.reject(down)) as unknown as () => boolean;
 
-    await expect(new RetryPolicy({ retryOnResult }).execute(work)).rejects.toThrow(
-      /^retryOnResult returned a Promise/,
-    );
+    await expect(new RetryPolicy({ retryOnResult }).execute(work)).rejects.toThrow(/^retryOnResult returned a Promise/);
     expect(work).toHaveBeenCalledTimes(1);
   });
 

@@ -1,2 +1,8 @@
-export { ScriptedDownstream, DownstreamError, type Step, type CallRecord, type DownstreamOptions } from './scripted-downstream.js';
+export {
+  ScriptedDownstream,
+  DownstreamError,
+  type Step,
+  type CallRecord,
+  type DownstreamOptions,
+} from './scripted-downstream.js';
 export { EventRecorder } from './event-recorder.js';

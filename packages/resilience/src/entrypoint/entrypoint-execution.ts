@@ -51,7 +51,7 @@ export class EntrypointExecution extends ObservableExecution {
     super.performHandler(attempt, work);
   }
 
-  protected override onValue(attempt: Attempt, value: unknown): void {
+  override onValue(attempt: Attempt, value: unknown): void {
     if (!this.call.answersAtEnd) super.onValue(attempt, value);
     else if (this.call.response !== undefined && isStreamedBody(value)) this.sendStream(attempt, value);
     else (this.held ??= []).push(value);

@@ -661,3 +661,23 @@ describe('executeObservable', () => {
     ]);
   });
 });
+
+describe('a factory that makes its own caller leave', () => {
+  it('has its Observable never subscribed to', () => {
+    const caller = new AbortController();
+    let subscribed = 0;
+    const source = new Observable(() => void (subscribed += 1));
+    const { heard } = listen(
+      new RetryPolicy(2).executeObservable(
+        () => {
+          caller.abort('left');
+          return source;
+        },
+        { signal: caller.signal },
+      ),
+    );
+
+    expect(heard).toEqual([{ error: 'left' }]);
+    expect(subscribed).toBe(0);
+  });
+});

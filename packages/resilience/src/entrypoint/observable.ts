@@ -53,7 +53,9 @@ export class ObservableExecution extends Execution {
       return;
     }
     if (isObservable(result)) {
-      this.listenTo(attempt, result);
+      // The factory may have aborted its own caller: then nobody would ever unsubscribe.
+      if (attempt.aborted) this.settle(attempt, false, undefined);
+      else this.listenTo(attempt, result);
     } else if (isThenable(result)) {
       this.listenTo(attempt, from(result));
     } else {
@@ -88,7 +90,7 @@ export class ObservableExecution extends Execution {
   }
 
   /** A value of the attempt that runs. */
-  protected onValue(_attempt: Attempt, value: unknown): void {
+  onValue(_attempt: Attempt, value: unknown): void {
     this.commit();
     this.subscriber.next(value);
   }
@@ -106,13 +108,33 @@ export class ObservableExecution extends Execution {
 
   private listenTo(attempt: Attempt, source: Observable<unknown>): void {
     // Made before the subscription, so that a source which emits at once can be unsubscribed from while it does.
-    const subscription = new Subscriber<unknown>({
-      next: (value) => this.onValue(attempt, value),
-      error: (error: unknown) => this.settle(attempt, false, error),
-      complete: () => this.settle(attempt, true, undefined),
-    });
+    const subscription = new AttemptSubscriber(this, attempt);
     this.subscription = subscription;
     source.subscribe(subscription);
+  }
+}
+
+/** Hears of the values and the end of one attempt. */
+class AttemptSubscriber extends Subscriber<unknown> {
+  constructor(
+    private readonly execution: ObservableExecution,
+    private readonly attempt: Attempt,
+  ) {
+    super();
+  }
+
+  protected override _next(value: unknown): void {
+    this.execution.onValue(this.attempt, value);
+  }
+
+  protected override _error(error: unknown): void {
+    this.unsubscribe();
+    this.execution.settle(this.attempt, false, error);
+  }
+
+  protected override _complete(): void {
+    this.unsubscribe();
+    this.execution.settle(this.attempt, true, undefined);
   }
 }
 

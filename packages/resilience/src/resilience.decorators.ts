@@ -122,7 +122,7 @@ export function Fallback(
 
 /**
  * Injects the `AbortSignal` of the current attempt into a parameter of a handler; `undefined` where the handler has
- * no stages.
+ * no stages. A client that disconnects does not abort it, unless the handler returns an Observable.
  *
  * @example
  * ```ts

@@ -6,7 +6,8 @@
 // Executions whose outcome is not a promise
 export { misuseOf } from './execute-options.js';
 export { Attempt } from './attempt.js';
-export { Execution, type Pipeline, type Work } from './execution.js';
+export { Execution, type Work } from './execution.js';
+export type { Pipeline } from './pipeline.js';
 export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
 
 // Stages

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../test/fake-clock.js';
 import type { Attempt } from './attempt.js';
-import { Execution, Pipeline, type ExecuteOptions, type Work } from './execution.js';
+import { Execution, type ExecuteOptions, type Work } from './execution.js';
+import { Pipeline } from './pipeline.js';
 import { FallbackPolicy } from './policies/fallback.js';
 import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';

@@ -1,7 +1,8 @@
 import type { Attempt } from './attempt.js';
 import { EventSource, type ResilienceEvent, type ResilienceListener } from './events.js';
 import { misuseOf } from './execute-options.js';
-import { Execution, Pipeline, type ExecuteOptions, type Stage, type Work } from './execution.js';
+import { Execution, type ExecuteOptions, type Work } from './execution.js';
+import { Pipeline, type Stage } from './pipeline.js';
 import { OptionError, requireFunction, show } from './options.js';
 import { isThenable, type AttemptContext } from './scope.js';
 

@@ -1,0 +1,64 @@
+import type { Attempt } from './attempt.js';
+import type { Execution } from './execution.js';
+
+/**
+ * One stage of a pipeline; every policy is one.
+ *
+ * @internal
+ */
+export interface Stage {
+  readonly name: string;
+  /**
+   * Lets a call in. `false` when it may not go on now: the stage has refused it with {@link Execution.refuse}, or
+   * will let it go on with {@link Execution.proceed}.
+   */
+  enter(execution: Execution, at: number): boolean;
+  /**
+   * Sees the outcome in `execution.ok` and `execution.value`, and gives back whatever the call holds here. `false`
+   * when the stage takes over. While `execution.cutting`, the call is being given up from further outside: the stage
+   * may only clean up.
+   */
+  leave(execution: Execution, at: number): boolean;
+  /** The work is about to be given up, and may run on; called before `leave`. */
+  keepFor?(execution: Execution, at: number, attempt: Attempt): void;
+  /** Whether it may stand at several places of one pipeline. */
+  readonly repeatable: boolean;
+  /** Whether an attempt inside has a limit in time. */
+  readonly limits: boolean;
+  /** That limit in milliseconds, where it is fixed. */
+  readonly limitMs: number | undefined;
+}
+
+/**
+ * The stages of a policy, outermost first, and what follows from them for every call. Composed once.
+ *
+ * @internal
+ */
+export class Pipeline {
+  readonly stages: readonly Stage[];
+  /** Whether some stage holds something for work that is given up. */
+  readonly holdsForWork: boolean;
+  /** The place of the outermost stage that limits an attempt in time; `Infinity` without one. */
+  readonly outermostLimit: number;
+  /** Copied for each call that has something to remember: filling a new array takes several times as long. */
+  readonly noFrames: readonly undefined[];
+
+  /** @throws TypeError when a stage stands at two places that would wait for, or count, each other. */
+  constructor(stages: readonly Stage[]) {
+    const twice = stages.find((stage, at) => !stage.repeatable && stages.indexOf(stage) < at);
+    if (twice !== undefined) {
+      throw new TypeError(`"${twice.name}" stands twice in one policy, and would meet itself. Use it once.`);
+    }
+
+    this.stages = stages;
+    this.noFrames = stages.map(() => undefined);
+    const at = stages.findIndex((stage) => stage.limits);
+    this.outermostLimit = at < 0 ? Infinity : at;
+    this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
+  }
+
+  /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */
+  limitInside(at: number): number {
+    return this.stages.slice(at + 1).reduce((longest, stage) => Math.max(longest, stage.limitMs ?? 0), 0);
+  }
+}

@@ -51,7 +51,7 @@ interface WaitFrame {
   readonly policy: OutboundRateLimitPolicy;
   readonly execution: Execution;
   readonly at: number;
-  turn: number;
+  readonly turn: number;
   timer: Timer;
 }
 
@@ -76,8 +76,9 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   private lastTurn = 0;
   /** Turns of calls that were given up while they waited, in order. The next calls take them over. */
   private readonly freeTurns: number[] = [];
-  /** The last turn that was put off because the event loop had been held. */
-  private postponedTo = -Infinity;
+  /** Calls whose turn has come, in order; others than the one that is started only after the event loop was held. */
+  private readonly late = new Set<WaitFrame>();
+  private pace: Timer = undefined;
 
   constructor(options: OutboundRateLimitOptions) {
     const resolved = resolveOutboundRateLimitOptions(options);
@@ -130,32 +131,38 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   }
 
   /** @internal The turn of a call has come. */
-  start(frame: WaitFrame): void {
+  onTurn(frame: WaitFrame): void {
+    this.late.add(frame);
+    this.serve();
+  }
+
+  /**
+   * Starts those whose turn has come, as far as there are tokens. There always are, unless the event loop was held and
+   * many turns come at once: then the others follow in order, as tokens do.
+   *
+   * @internal
+   */
+  serve(): void {
     this.refill();
-    if (this.tokens + this.rounding < 1) {
-      this.postpone(frame);
-      return;
+    stopTimer(this.pace);
+    this.pace = undefined;
+    for (const frame of this.late) {
+      if (this.tokens + this.rounding < 1) {
+        this.pace = startTimer(((1 - this.tokens) * this.options.interval) / this.options.limit, serveLate, this);
+        return;
+      }
+      this.tokens -= 1;
+      this.endWait(frame);
+      frame.execution.proceed(frame.at + 1);
     }
-
-    this.tokens -= 1;
-    this.endWait(frame);
-    frame.execution.proceed(frame.at + 1);
   }
 
-  /** After the event loop was held many turns have come at once: no more calls start than the bucket has tokens for. */
-  private postpone(frame: WaitFrame): void {
-    const msPerToken = this.options.interval / this.options.limit;
-    const earliest = this.countedAt + (1 - this.tokens) * msPerToken;
-    frame.turn = Math.max(earliest, this.postponedTo + msPerToken);
-    this.postponedTo = frame.turn;
-    this.lastTurn = Math.max(this.lastTurn, frame.turn);
-    frame.timer = startTimer(Math.max(1, Math.ceil(frame.turn - this.countedAt - ROUNDING_MS)), takeTurn, frame);
-  }
-
-  private endWait({ execution, at }: WaitFrame): void {
+  private endWait(frame: WaitFrame): void {
+    const { execution, at } = frame;
     execution.setFrame(at, undefined);
     execution.markWaiting(false);
     this.waiting -= 1;
+    if (this.late.delete(frame) && this.late.size === 0) stopTimer(this.pace);
     // Turns are there for the sake of calls that wait; without any, the bucket alone decides again.
     if (this.waiting === 0) this.freeTurns.length = 0;
   }
@@ -169,7 +176,9 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     const { limit, interval } = this.options;
     if (this.waiting === 0) return this.countedAt + ((1 - this.tokens) * interval) / limit;
 
-    return this.freeTurns[0] ?? this.lastTurn + interval / limit;
+    const next = this.freeTurns[0] ?? this.lastTurn + interval / limit;
+    // Turns that have come while the event loop was held are still to be served.
+    return this.late.size === 0 ? next : Math.max(next, this.countedAt + ((1 - this.unpromised()) * interval) / limit);
   }
 
   private refill(): void {
@@ -201,5 +210,9 @@ function placeOf(turn: number, turns: readonly number[]): number {
 }
 
 function takeTurn(frame: WaitFrame): void {
-  if (frame.execution.frame(frame.at) === frame) frame.policy.start(frame);
+  if (frame.execution.frame(frame.at) === frame) frame.policy.onTurn(frame);
+}
+
+function serveLate(policy: OutboundRateLimitPolicy): void {
+  policy.serve();
 }

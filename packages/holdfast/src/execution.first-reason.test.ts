@@ -62,21 +62,6 @@ describe('work that aborts its caller when it is given up', () => {
     expect(reasons).toHaveLength(1);
     expect([breaker.state, bulkhead.active, caller.listeners]).toEqual(['open', 0, 0]);
   });
-
-  it('does not change the reason of a caller who has left', async () => {
-    const [first, second] = [new WatchedController(), new WatchedController()];
-    const reason = new Error('left');
-    const { work } = passingItOn(second);
-    const policy = new RetryPolicy(2);
-    const call = outcomeOf(
-      policy.execute(() => policy.execute(work, { signal: second.signal }), { signal: first.signal }),
-    );
-    first.abort(reason);
-    await pass(1);
-
-    expect(call.value).toBe(reason);
-    expect([first.listeners, second.listeners]).toEqual([0, 0]);
-  });
 });
 
 describe('a caller that leaves in a callback which then throws', () => {

@@ -159,6 +159,12 @@ class LetsTwoCallsStartAtOneTurn extends OutboundRateLimitPolicy {
 
     return left;
   }
+
+  /** The bucket would put the second one off. */
+  override serve(): void {
+    fields(this).tokens = Math.max(1, fields(this).tokens);
+    super.serve();
+  }
 }
 
 class HoldsOneTokenTooMany extends OutboundRateLimitPolicy {

@@ -1,3 +1,4 @@
+import type { Deadline } from './deadline.js';
 import { livingScope, type AttemptContext, type Scope } from './scope.js';
 import { FollowerList, type Follower, type Link } from './signals.js';
 
@@ -9,6 +10,7 @@ import { FollowerList, type Follower, type Link } from './signals.js';
 export interface AttemptOwner {
   /** The work waits in one of our queues, or goes on. */
   markWaiting(waits: boolean): void;
+  readonly deadline: Deadline | undefined;
   /** Whether anything is held for work that is given up. */
   readonly holdsForWork: boolean;
 }
@@ -54,6 +56,10 @@ export class Attempt implements AttemptContext, Scope {
     }
 
     return this.controller.signal;
+  }
+
+  get deadline(): Deadline | undefined {
+    return this.owner?.deadline;
   }
 
   get ended(): boolean {

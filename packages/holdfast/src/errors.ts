@@ -10,6 +10,10 @@ const BRANDS = {
   circuitOpen: Symbol.for('holdfast.error.circuit-open'),
   bulkheadFull: Symbol.for('holdfast.error.bulkhead-full'),
   rateLimited: Symbol.for('holdfast.error.rate-limited'),
+  deadline: Symbol.for('holdfast.error.deadline'),
+  clientGone: Symbol.for('holdfast.error.client-gone'),
+  siblingFailed: Symbol.for('holdfast.error.sibling-failed'),
+  sectionFailed: Symbol.for('holdfast.error.section-failed'),
 } as const;
 
 /** Marks a timeout that says nothing about the dependency; see {@link discount}. */
@@ -106,12 +110,60 @@ export class OutboundRateLimitError extends RejectionError {
   }
 }
 
+/** A call, with all that it did, that was not answered within its budget. */
+export class DeadlineExceededError extends ResilienceError {
+  readonly code = 'DEADLINE_EXCEEDED';
+  /** The budget, in milliseconds. */
+  readonly budgetMs: number;
+
+  constructor(budgetMs: number, policy: string) {
+    super(`Not answered within the budget of ${budgetMs}ms`, policy);
+    this.budgetMs = budgetMs;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === DeadlineExceededError ? hasBrand(value, BRANDS.deadline) : derives(value, this);
+  }
+}
+
+/** Whoever asked has gone: nobody is left to answer to. */
+export class ClientDisconnectedError extends ResilienceError {
+  readonly code = 'CLIENT_CLOSED_REQUEST';
+
+  constructor(policy: string) {
+    super('The client has disconnected', policy);
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === ClientDisconnectedError ? hasBrand(value, BRANDS.clientGone) : derives(value, this);
+  }
+}
+
+/** The reason of the signal of a section whose answer nobody needs any more, since a required one failed. */
+export class SiblingFailedError extends ResilienceError {
+  readonly code = 'SIBLING_FAILED';
+  /** The section that failed. */
+  readonly section: string;
+
+  constructor(section: string, policy: string) {
+    super(`Section "${section}" failed`, policy);
+    this.section = section;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === SiblingFailedError ? hasBrand(value, BRANDS.siblingFailed) : derives(value, this);
+  }
+}
+
 name(ResilienceError, 'ResilienceError', BRANDS.resilience);
 name(RejectionError, 'RejectionError', BRANDS.rejection);
 name(ResilienceTimeoutError, 'ResilienceTimeoutError', BRANDS.timeout);
 name(CircuitOpenError, 'CircuitOpenError', BRANDS.circuitOpen);
 name(BulkheadFullError, 'BulkheadFullError', BRANDS.bulkheadFull);
 name(OutboundRateLimitError, 'OutboundRateLimitError', BRANDS.rateLimited);
+name(DeadlineExceededError, 'DeadlineExceededError', BRANDS.deadline);
+name(ClientDisconnectedError, 'ClientDisconnectedError', BRANDS.clientGone);
+name(SiblingFailedError, 'SiblingFailedError', BRANDS.siblingFailed);
 
 /** Names live on the prototype and are spelt out, since bundlers rename classes. */
 function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
@@ -134,7 +186,7 @@ export function isRejection(error: unknown): boolean {
  * Takes a timeout out of every breaker's count: the event loop stalled, or the attempt waited in our own queues,
  * so it says nothing about the dependency.
  */
-export function discount(error: ResilienceTimeoutError): void {
+export function discount(error: ResilienceError): void {
   Object.defineProperty(error, DISCOUNTED, { value: true });
 }
 

@@ -11,6 +11,7 @@ const TYPES: Readonly<Record<ResilienceEvent['type'], true>> = {
   'rate-limited': true,
   fallback: true,
   abandoned: true,
+  deadline: true,
 };
 
 /** Every type of event, for those who open a channel for each. */

@@ -86,6 +86,12 @@ export interface ResilienceAbandonedEvent extends CallEvent {
   readonly abandoned: number;
 }
 
+/** A budget is over. Emitted before the signals inside are aborted. */
+export interface ResilienceDeadlineEvent extends CallEvent {
+  readonly type: 'deadline';
+  readonly budgetMs: number;
+}
+
 export type ResilienceEvent =
   | ResilienceRetryEvent
   | ResilienceTimeoutEvent
@@ -96,7 +102,8 @@ export type ResilienceEvent =
   | ResilienceBulkheadRejectedEvent
   | ResilienceRateLimitedEvent
   | ResilienceFallbackEvent
-  | ResilienceAbandonedEvent;
+  | ResilienceAbandonedEvent
+  | ResilienceDeadlineEvent;
 
 export type ResilienceListener = (event: ResilienceEvent) => void;
 

@@ -13,7 +13,7 @@ export function misuseOf(work: unknown, options: ExecuteOptions | undefined, rol
   }
 
   for (const key in options) {
-    if (key === 'signal' || key === 'source' || key === 'detached' || key === 'ambient') continue;
+    if (key === 'signal' || key === 'source' || key === 'detached' || key === 'ambient' || key === 'budget') continue;
 
     if (isSignal(options)) return new TypeError('options: got an AbortSignal. Pass it as { signal }.');
     if (Object.hasOwn(options, key)) return unknownOption(key, options);
@@ -30,7 +30,7 @@ function isSignal(value: unknown): boolean {
 }
 
 function unknownOption(key: string, options: object): TypeError {
-  const known = ['signal', 'source', 'detached', 'ambient'];
+  const known = ['signal', 'source', 'detached', 'ambient', 'budget'];
   const nearest = nearestName(key, known);
   const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
 

@@ -1,5 +1,8 @@
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { now } from './clock.js';
+import type { Deadline } from './deadline.js';
+import type { Duration } from './duration.js';
+import { DeadlineExceededError, discount } from './errors.js';
 import type { Pipeline, Stage } from './pipeline.js';
 import { currentScope, type AttemptContext, type Scope } from './scope.js';
 import { followSignal, type Follower, type Link } from './signals.js';
@@ -24,6 +27,8 @@ export interface ExecuteOptions {
   readonly detached?: boolean | undefined;
   /** Whether policies inside the work inherit its attempt. Default `true`. */
   readonly ambient?: boolean | undefined;
+  /** An amount of time for all that this execution does, but for a fallback's answer. Greater than 0. */
+  readonly budget?: Duration | undefined;
 }
 
 /** What ties a call to its caller, and its time in our own queues. Most calls have none of it. */
@@ -58,6 +63,8 @@ export abstract class Execution implements Follower, AttemptOwner {
   step = 0;
   /** The number of the attempt that runs or comes next, set by the innermost retry. */
   attemptNumber = 1;
+  /** The earliest deadline that holds at this point of the call. */
+  deadline: Deadline | undefined = undefined;
   private depth = 0;
   /** Whether the caller aborted while the call was being given up for another reason. */
   private leftMeanwhile = false;
@@ -155,6 +162,7 @@ export abstract class Execution implements Follower, AttemptOwner {
       const ties = (this.ties = new Ties());
       ties.outer = outer;
       ties.outerLink = outer?.follow(this);
+      this.deadline = outer?.deadline;
       if (signal !== undefined) ties.callerLink = followSignal(signal, this);
     }
     this.opensScope ||=
@@ -171,10 +179,20 @@ export abstract class Execution implements Follower, AttemptOwner {
       if (!(stages[at] as Stage).enter(this, at)) return;
     }
     this.depth = stages.length;
+    if (this.deadline?.exhausted === true) return this.refuse(this.depth, this.nothingLeft(this.deadline));
+
     const attempt = new Attempt(this, this.attemptNumber, this.outer);
     this.attempt = attempt;
     if (this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false)) this.openScope(attempt);
     else this.performWork(attempt);
+  }
+
+  /** The work never ran, so this says nothing about it. */
+  private nothingLeft({ budgetMs, policy }: Deadline): DeadlineExceededError {
+    const error = new DeadlineExceededError(budgetMs, policy);
+    discount(error);
+
+    return error;
   }
 
   /** Runs the work of an attempt with that attempt as the ambient one. */
@@ -199,6 +217,11 @@ export abstract class Execution implements Follower, AttemptOwner {
   /** The outcome becomes a callback's own error. */
   replaceByFlaw(error: unknown): void {
     this.flawed = true;
+    this.ok = false;
+    this.value = error;
+  }
+
+  replaceByFailure(error: unknown): void {
     this.ok = false;
     this.value = error;
   }

@@ -25,6 +25,8 @@ export interface Stage {
   readonly repeatable: boolean;
   /** Whether an attempt inside has a limit in time. */
   readonly limits: boolean;
+  /** Whether it answers for what fails inside, so that a budget of the call does not bound it. */
+  readonly answersFailures: boolean;
   /** That limit in milliseconds, where it is fixed. */
   readonly limitMs: number | undefined;
 }
@@ -55,6 +57,13 @@ export class Pipeline {
     const at = stages.findIndex((stage) => stage.limits);
     this.outermostLimit = at < 0 ? Infinity : at;
     this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
+  }
+
+  /** Where a budget for one call stands: inside of what answers for failures. */
+  get budgetAt(): number {
+    const at = this.stages.findIndex((stage) => !stage.answersFailures);
+
+    return at < 0 ? this.stages.length : at;
   }
 
   /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */

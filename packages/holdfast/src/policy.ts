@@ -1,4 +1,6 @@
 import type { Attempt } from './attempt.js';
+import { BudgetStage } from './budget-stage.js';
+import { parseDuration, type Duration } from './duration.js';
 import { EventSource, type ResilienceEvent, type ResilienceListener } from './events.js';
 import { misuseOf } from './execute-options.js';
 import { Execution, type ExecuteOptions, type Work } from './execution.js';
@@ -18,6 +20,7 @@ export abstract class ResiliencePolicy {
 
   /** @internal */
   abstract readonly pipeline: Pipeline;
+  private latestBudget: { readonly budget: Duration; readonly pipeline: Pipeline } | undefined = undefined;
 
   /**
    * Puts policies around each other, the first one outermost. Wraps inside are flattened; without policies the result
@@ -42,11 +45,33 @@ export abstract class ResiliencePolicy {
     const misuse = misuseOf(work, options);
     if (misuse !== undefined) return Promise.reject(misuse);
 
-    return new PromiseExecution(this.pipeline, options, work).run() as Promise<T>;
+    if (options?.budget === undefined) return new PromiseExecution(this.pipeline, options, work).run() as Promise<T>;
+
+    return this.executeWithin(options.budget, options, work) as Promise<T>;
   }
 
   /** Calls `listener` with the events of this policy, and of all its stages, until the returned function is called. */
   abstract subscribe(listener: ResilienceListener): () => void;
+
+  /** @internal */
+  protected abstract readonly events: EventSource;
+
+  private async executeWithin(budget: Duration, options: ExecuteOptions, work: Work): Promise<unknown> {
+    return new PromiseExecution(this.budgeted(budget), options, work).run();
+  }
+
+  /** The stages with a budget for the whole call; kept, since most callers give the same one each time. */
+  private budgeted(budget: Duration): Pipeline {
+    if (this.latestBudget?.budget !== budget) {
+      const budgetMs = parseDuration(budget, 'budget', { positive: true });
+      const resolved = { name: this.name, budgetMs, minRemainingMs: 1, inherited: false };
+      const stages = [...this.pipeline.stages];
+      stages.splice(this.pipeline.budgetAt, 0, new BudgetStage(resolved, this.events));
+      this.latestBudget = { budget, pipeline: new Pipeline(stages) };
+    }
+
+    return this.latestBudget.pipeline;
+  }
 }
 
 /** A policy of another copy of this package is one too. */
@@ -65,7 +90,7 @@ export abstract class StagePolicy extends ResiliencePolicy implements Stage {
   readonly name: string;
   /** @internal */
   readonly pipeline: Pipeline;
-  private readonly events = new EventSource();
+  protected readonly events = new EventSource();
 
   protected constructor(name: string) {
     super();
@@ -84,6 +109,11 @@ export abstract class StagePolicy extends ResiliencePolicy implements Stage {
 
   /** @internal */
   get limits(): boolean {
+    return false;
+  }
+
+  /** @internal */
+  get answersFailures(): boolean {
     return false;
   }
 
@@ -111,6 +141,7 @@ export abstract class StagePolicy extends ResiliencePolicy implements Stage {
 class PolicyWrap extends ResiliencePolicy {
   readonly name: string;
   readonly pipeline: Pipeline;
+  protected readonly events = new EventSource();
   private readonly policies: readonly ResiliencePolicy[];
 
   constructor(policies: readonly ResiliencePolicy[], name?: string) {
@@ -124,7 +155,7 @@ class PolicyWrap extends ResiliencePolicy {
   subscribe(listener: ResilienceListener): () => void {
     requireFunction(listener, 'listener');
     // A policy that stands at two places tells of each event once.
-    const cancels = [...new Set(this.policies)].map((policy) => policy.subscribe(listener));
+    const cancels = [this.events, ...new Set(this.policies)].map((source) => source.subscribe(listener));
 
     return () => cancels.forEach((cancel) => cancel());
   }

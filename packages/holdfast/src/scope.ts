@@ -1,3 +1,4 @@
+import type { Deadline } from './deadline.js';
 import { host } from '#host';
 import { followSignal, FollowerList, followWeakly, type Follower, type Link } from './signals.js';
 
@@ -12,6 +13,8 @@ export interface AttemptContext {
   readonly signal: AbortSignal;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
+  /** By when an answer is of use: that of the earliest budget around; `undefined` where there is none. */
+  readonly deadline?: Deadline | undefined;
 }
 
 /**
@@ -104,6 +107,10 @@ class OpenScope implements Scope, Follower {
 
   get ended(): boolean {
     return false;
+  }
+
+  get deadline(): Deadline | undefined {
+    return this.outer?.deadline;
   }
 
   /** While the outer scope counts; afterwards nothing keeps it from being collected. */

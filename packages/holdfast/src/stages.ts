@@ -4,6 +4,7 @@ import { ResiliencePolicy, wrapNamed } from './policy.js';
 import { BulkheadPolicy, type BulkheadOptions } from './policies/bulkhead.js';
 import type { CircuitBreakerOptions } from './policies/circuit-breaker-options.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
+import { BudgetPolicy } from './policies/budget.js';
 import { FallbackPolicy, type FallbackHandler, type FallbackOptions } from './policies/fallback.js';
 import { OutboundRateLimitPolicy, type OutboundRateLimitOptions } from './policies/rate-limit.js';
 import { RetryPolicy, type RetryOptions } from './policies/retry.js';
@@ -12,7 +13,7 @@ import { TimeoutPolicy, type TimeoutFunction } from './policies/timeout.js';
 /**
  * From stages to one policy. This file is the only place that knows their order, outermost first:
  *
- * fallback, retry, circuit breaker, outbound rate limit, timeout, bulkhead, work.
+ * fallback, budget, retry, circuit breaker, outbound rate limit, timeout, bulkhead, work.
  *
  * So the fallback sees every refusal, each attempt is counted by the breaker and has its own limit and slot, refusals
  * of the rate limit and waits for it are outside of the limit, and time in the bulkhead's queue is inside.
@@ -21,6 +22,7 @@ import { TimeoutPolicy, type TimeoutFunction } from './policies/timeout.js';
 /** One policy per stage; a stage that is missing is left out, and so is a retry with a single attempt. */
 export interface Stages {
   readonly fallback?: FallbackPolicy | undefined;
+  readonly budget?: BudgetPolicy | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly circuitBreaker?: CircuitBreakerPolicy | undefined;
   readonly outboundRateLimit?: OutboundRateLimitPolicy | undefined;
@@ -30,9 +32,9 @@ export interface Stages {
 
 /** Puts stages around each other in the canonical order, under one name. */
 export function composeStages(stages: Stages, name: string): ResiliencePolicy {
-  const { fallback, retry, circuitBreaker, outboundRateLimit, timeout, bulkhead } = stages;
+  const { fallback, budget, retry, circuitBreaker, outboundRateLimit, timeout, bulkhead } = stages;
   const repeats = retry !== undefined && retry.attempts > 1 ? retry : undefined;
-  const ordered = [fallback, repeats, circuitBreaker, outboundRateLimit, timeout, bulkhead];
+  const ordered = [fallback, budget, repeats, circuitBreaker, outboundRateLimit, timeout, bulkhead];
 
   return wrapNamed(
     name,
@@ -43,6 +45,8 @@ export function composeStages(stages: Stages, name: string): ResiliencePolicy {
 /** The stages of one policy, in any order. A policy object in place of a stage's options is shared with its other users. */
 export interface StageOptions {
   readonly fallback?: FallbackHandler | FallbackStageOptions | undefined;
+  /** For all attempts, waits and queues together. Greater than 0. */
+  readonly budget?: Duration | undefined;
   readonly retry?: (RetryOptions & NotPolicy) | number | false | undefined;
   readonly circuitBreaker?: (CircuitBreakerOptions & NotPolicy) | CircuitBreakerPolicy | undefined;
   readonly outboundRateLimit?: (OutboundRateLimitOptions & NotPolicy) | OutboundRateLimitPolicy | undefined;
@@ -59,7 +63,7 @@ export interface FallbackStageOptions extends Omit<FallbackOptions, 'name'> {
   readonly handler: FallbackHandler;
 }
 
-const KNOWN = ['fallback', 'retry', 'circuitBreaker', 'outboundRateLimit', 'timeout', 'bulkhead'] as const;
+const KNOWN = ['fallback', 'budget', 'retry', 'circuitBreaker', 'outboundRateLimit', 'timeout', 'bulkhead'] as const;
 
 /**
  * One policy from the options of its stages, put in the canonical order.
@@ -75,6 +79,7 @@ export function createPolicy(options: StageOptions, name = 'anonymous'): Resilie
   return composeStages(
     {
       fallback: build('fallback', options.fallback, (given) => createFallback(given, name)),
+      budget: build('budget', options.budget, (budget) => new BudgetPolicy({ name, budget })),
       retry: build('retry', options.retry, (given) => createRetry(given, name)),
       circuitBreaker: build('circuitBreaker', options.circuitBreaker, (given) =>
         given instanceof CircuitBreakerPolicy

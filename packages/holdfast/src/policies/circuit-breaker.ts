@@ -1,5 +1,11 @@
 import { now } from '../clock.js';
-import { CircuitOpenError, isDiscounted, isRejection, ResilienceTimeoutError } from '../errors.js';
+import {
+  CircuitOpenError,
+  DeadlineExceededError,
+  isDiscounted,
+  isRejection,
+  ResilienceTimeoutError,
+} from '../errors.js';
 import { reportError, type CircuitState } from '../events.js';
 import type { Execution } from '../execution.js';
 import { decision } from '../options.js';
@@ -175,7 +181,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private judge(execution: Execution, permit: Permit): boolean | undefined {
     const { value, cutting, step } = execution;
     if (isRejection(value) || isDiscounted(value) || (execution.flawed && !cutting)) return undefined;
-    if (cutting && !ranLongEnough(value, execution, permit)) return undefined;
+    if ((cutting || value instanceof DeadlineExceededError) && !ranLongEnough(value, execution, permit))
+      return undefined;
 
     try {
       const failed = decision(this.options.recordIf(value), 'recordIf');
@@ -278,10 +285,17 @@ export class CircuitBreakerPolicy extends StagePolicy {
  * outer limit would hide a dependency that hangs. What a caller aborts says nothing about the dependency.
  */
 function ranLongEnough(reason: unknown, execution: Execution, permit: Permit): boolean {
-  if (!(reason instanceof ResilienceTimeoutError)) return false;
+  const limitMs = limitOf(reason);
+  if (limitMs === undefined) return false;
 
   const ranMs = now() - permit.enteredAt - (execution.waitedMs() - permit.waitedBefore);
-  return ranMs >= reason.timeoutMs / 2;
+  return ranMs >= limitMs / 2;
+}
+
+function limitOf(reason: unknown): number | undefined {
+  if (reason instanceof ResilienceTimeoutError) return reason.timeoutMs;
+
+  return reason instanceof DeadlineExceededError ? reason.budgetMs : undefined;
 }
 
 function percentage(part: number, whole: number): number {

@@ -51,6 +51,11 @@ export class FallbackPolicy extends StagePolicy {
   }
 
   /** @internal */
+  override get answersFailures(): boolean {
+    return true;
+  }
+
+  /** @internal */
   enter(execution: Execution, at: number): boolean {
     // The handler is told the attempt that the fallback stands in, not the last one inside.
     if (execution.attemptNumber > 1) execution.setFrame(at, execution.attemptNumber);

@@ -159,9 +159,10 @@ export class RetryPolicy extends StagePolicy {
     try {
       const delayMs = backoff.delayMs(failed, error);
       const hintMs = retryAfter && !execution.ok ? retryAfterHint(error) : undefined;
-      if (hintMs === undefined) return delayMs;
+      if (hintMs !== undefined && hintMs > backoff.longestHintMs) return undefined;
 
-      return hintMs > backoff.longestHintMs ? undefined : Math.max(delayMs, hintMs);
+      const waitMs = Math.max(delayMs, hintMs ?? 0);
+      return fits(waitMs, execution) ? waitMs : undefined;
     } catch (flaw) {
       execution.replaceByFlaw(flaw);
       return undefined;
@@ -176,4 +177,9 @@ function beginNext(frame: RetryFrame): void {
   frame.wait = undefined;
   execution.attemptNumber = failed + 1;
   execution.proceed(at + 1);
+}
+
+/** Whether an attempt could still begin after such a wait. */
+function fits(waitMs: number, { deadline }: Execution): boolean {
+  return deadline === undefined || waitMs + deadline.minRemainingMs <= deadline.remaining();
 }

@@ -1,6 +1,7 @@
 import { now } from '../clock.js';
+import type { Deadline } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
-import { discount, ResilienceTimeoutError } from '../errors.js';
+import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
@@ -79,6 +80,8 @@ export class TimeoutPolicy extends StagePolicy {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
 
+    if (frame.deadline !== undefined) return this.expireByDeadline(frame, frame.deadline);
+
     const error = new ResilienceTimeoutError(limitMs, this.name);
     if (stalled || frame.ranMs() < limitMs / 2) discount(error);
     if (this.isObserved('timeout')) {
@@ -86,6 +89,13 @@ export class TimeoutPolicy extends StagePolicy {
       // A listener may have let the work end at the last moment, or its outcome begin to leave.
       if (frame.lifted || execution.isCommitted()) return;
     }
+    execution.giveUpInside(at, error);
+  }
+
+  /** The deadline came first. Whoever set it has told of it. */
+  private expireByDeadline({ execution, at }: RunningLimit, { budgetMs, inherited, policy }: Deadline): void {
+    const error = new DeadlineExceededError(budgetMs, policy);
+    if (inherited) discount(error);
     execution.giveUpInside(at, error);
   }
 
@@ -113,6 +123,8 @@ class RunningLimit implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
   limitMs = 0;
+  /** The deadline, when it comes before the limit. */
+  deadline: Deadline | undefined = undefined;
   dueAt = 0;
   private timer: Timer = undefined;
   private readonly policy: TimeoutPolicy;
@@ -130,9 +142,12 @@ class RunningLimit implements LimitTarget {
   }
 
   start(limitMs: number): void {
-    this.limitMs = limitMs;
-    this.dueAt = now() + limitMs;
-    this.timer = startLimit(limitMs, this);
+    const { deadline } = this.execution;
+    const leftMs = deadline === undefined ? Infinity : deadline.remaining();
+    if (leftMs <= limitMs) this.deadline = deadline;
+    this.limitMs = Math.min(limitMs, leftMs);
+    this.dueAt = now() + this.limitMs;
+    this.timer = startLimit(this.limitMs, this);
   }
 
   expire(stalled: boolean): void {

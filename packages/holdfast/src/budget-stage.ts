@@ -1,0 +1,126 @@
+import { now } from './clock.js';
+import { Deadline, earliest } from './deadline.js';
+import { DeadlineExceededError, discount } from './errors.js';
+import type { EventSource } from './events.js';
+import type { Execution } from './execution.js';
+import type { Stage } from './pipeline.js';
+import { startLimit, stopTimer, type LimitTarget, type Timer } from './timers.js';
+
+/** The settings of a budget, checked. */
+export interface ResolvedBudget {
+  readonly name: string;
+  readonly budgetMs: number;
+  readonly minRemainingMs: number;
+  /** Whether the caller on the other side of the wire set it. */
+  readonly inherited: boolean;
+}
+
+/**
+ * The stage of a budget: everything inside, all attempts, waits and queues together, ends at its deadline. Stands by
+ * itself, beside the policy of the same name, so that a budget can also be given for one call of any policy.
+ */
+export class BudgetStage implements Stage {
+  readonly name: string;
+  readonly repeatable = true;
+  readonly limits = true;
+  /** Not the limit of an attempt. */
+  readonly limitMs = undefined;
+  readonly answersFailures = false;
+  readonly budget: ResolvedBudget;
+  readonly #events: EventSource;
+
+  constructor(budget: ResolvedBudget, events: EventSource) {
+    this.name = budget.name;
+    this.budget = budget;
+    this.#events = events;
+  }
+
+  enter(execution: Execution, at: number): boolean {
+    const { budgetMs, inherited, minRemainingMs, name } = this.budget;
+    const own = Deadline.after(budgetMs, { policy: name, minRemainingMs, inherited });
+    const frame = new RunningBudget(this, execution, at);
+    execution.setFrame(at, frame);
+    frame.start(own);
+    return true;
+  }
+
+  leave(execution: Execution, at: number): boolean {
+    const frame = execution.frame(at) as RunningBudget | undefined;
+    if (frame === undefined) return true;
+
+    execution.setFrame(at, undefined);
+    frame.lift();
+    // The event loop was held: the answer is there, but too late for whoever set the budget.
+    if (execution.ok && frame.isOver && !execution.isCommitted())
+      execution.replaceByFailure(this.exceeded(frame, true));
+    return true;
+  }
+
+  expire(frame: RunningBudget, stalled: boolean): void {
+    const { execution, at } = frame;
+    if (execution.isCommitted()) return;
+
+    const error = this.exceeded(frame, stalled);
+    const { step, source } = execution;
+    const { budgetMs, name: policy } = this.budget;
+    if (this.#events.isObserved('deadline')) this.#events.emit({ type: 'deadline', policy, source, budgetMs });
+    if (execution.step === step) execution.giveUpInside(at, error);
+  }
+
+  private exceeded(frame: RunningBudget, stalled: boolean): DeadlineExceededError {
+    const { budgetMs, inherited, name } = this.budget;
+    const error = new DeadlineExceededError(budgetMs, name);
+    if (inherited || stalled || frame.waitedMs() > budgetMs / 2) discount(error);
+
+    return error;
+  }
+}
+
+/** The budget of one call while it runs. */
+class RunningBudget implements LimitTarget {
+  readonly execution: Execution;
+  readonly at: number;
+  dueAt = Infinity;
+  private timer: Timer = undefined;
+  private readonly stage: BudgetStage;
+  /** The deadline that holds outside of this budget. */
+  private readonly around: Deadline | undefined;
+  private readonly waitedBefore: number;
+
+  constructor(stage: BudgetStage, execution: Execution, at: number) {
+    this.stage = stage;
+    this.execution = execution;
+    this.at = at;
+    this.around = execution.deadline;
+    this.waitedBefore = execution.waitedMs();
+  }
+
+  get lifted(): boolean {
+    return this.timer === undefined;
+  }
+
+  get isOver(): boolean {
+    return this.dueAt <= now();
+  }
+
+  start(own: Deadline): void {
+    this.execution.deadline = earliest(this.around, own);
+    this.dueAt = own.expiresAt;
+    this.timer = startLimit(own.budgetMs, this);
+  }
+
+  expire(stalled: boolean): void {
+    this.stage.expire(this, stalled);
+  }
+
+  /** How much of the budget was spent in our own queues. */
+  waitedMs(): number {
+    return this.execution.waitedMs() - this.waitedBefore;
+  }
+
+  lift(): void {
+    stopTimer(this.timer);
+    this.timer = undefined;
+    this.execution.deadline = this.around;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Deadline } from './deadline.js';
+import { OptionError, show } from './options.js';
+
+/**
+ * A deadline on the wire: how long the caller will wait, relative, since clocks of two machines are not the same. A
+ * value from outside only ever shortens, and whatever is not exactly in its header's own form is ignored: nobody
+ * outside lengthens a limit or switches one off.
+ */
+
+/** The largest value that is believed: an hour. */
+const LONGEST_MS = 3_600_000;
+
+interface HeaderForm {
+  /** Milliseconds, or `undefined` when it is not in this form. */
+  read(value: string): number | undefined;
+  write(milliseconds: number): string;
+}
+
+const MILLISECONDS: HeaderForm = {
+  read: (value) => (/^[0-9]{1,7}$/.test(value) ? Number(value) : undefined),
+  write: String,
+};
+
+const MS_PER_GRPC_UNIT: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** One to eight digits and a unit (gRPC over HTTP/2, "Timeout"). */
+const GRPC: HeaderForm = {
+  read(value) {
+    const [, amount, unit = ''] = /^([0-9]{1,8})([HMSmun])$/.exec(value) ?? [];
+    return amount === undefined ? undefined : Number(amount) * (MS_PER_GRPC_UNIT[unit] as number);
+  },
+  write: (milliseconds) => `${milliseconds}m`,
+};
+
+const FORMS: Readonly<Record<string, HeaderForm>> = {
+  'x-request-timeout-ms': MILLISECONDS,
+  'connect-timeout-ms': MILLISECONDS,
+  'x-envoy-expected-rq-timeout-ms': MILLISECONDS,
+  'grpc-timeout': GRPC,
+};
+
+/** The headers that can carry a deadline, in lower case. */
+export const DEADLINE_HEADERS: readonly string[] = Object.keys(FORMS);
+
+/** @throws TypeError when deadlines do not travel in a header of this name. */
+export function requireDeadlineHeader(name: unknown, path: string): string {
+  const known = typeof name === 'string' ? name.toLowerCase() : '';
+  if (Object.hasOwn(FORMS, known)) return known;
+
+  throw new OptionError(
+    path,
+    `${show(name)} is no header that carries a deadline. Known: ${DEADLINE_HEADERS.join(', ')}.`,
+  );
+}
+
+/**
+ * How long a caller will wait, in milliseconds above 0; `undefined` when it does not say, or not properly. The shortest
+ * counts where several of the named headers are there.
+ *
+ * @param names Headers that the application trusts, in lower case.
+ * @param read The value of a header, or all of them when it came more than once.
+ */
+export function readDeadline(
+  names: readonly string[],
+  read: (name: string) => string | readonly string[] | undefined,
+): number | undefined {
+  let shortest: number | undefined;
+  for (const name of names) {
+    const budgetMs = readHeader(name, read(name));
+    if (budgetMs !== undefined && (shortest === undefined || budgetMs < shortest)) shortest = budgetMs;
+  }
+
+  return shortest;
+}
+
+function readHeader(name: string, value: string | readonly string[] | undefined): number | undefined {
+  const single = typeof value === 'string' ? value : value?.length === 1 ? value[0] : undefined;
+  if (single === undefined) return undefined;
+
+  const milliseconds = FORMS[name]?.read(single);
+  return milliseconds !== undefined && milliseconds >= 1 && milliseconds <= LONGEST_MS ? milliseconds : undefined;
+}
+
+/**
+ * The value of an outgoing header: what is left, rounded up to whole milliseconds, at least 1. Ask for it anew for
+ * each attempt.
+ *
+ * @throws TypeError when deadlines do not travel in a header of this name.
+ */
+export function deadlineHeaderValue(name: string, deadline: Deadline): string {
+  const form = FORMS[requireDeadlineHeader(name, 'name')] as HeaderForm;
+
+  return form.write(Math.min(LONGEST_MS, Math.max(1, Math.ceil(deadline.remaining()))));
+}

@@ -1,0 +1,123 @@
+import { now } from './clock.js';
+import { parseDuration, type Duration } from './duration.js';
+import { DeadlineExceededError } from './errors.js';
+import { OptionError } from './options.js';
+import { startTimer, stopTimer, type Timer } from './timers.js';
+
+/** What a deadline is made of besides its budget. */
+export interface DeadlineOptions {
+  /** Named in the error of {@link Deadline.signal}. Default `'deadline'`. */
+  readonly policy?: string | undefined;
+  /** Nothing is started with less left, in milliseconds. Default 1. */
+  readonly minRemainingMs?: number | undefined;
+  /** Whether a caller on the other side of the wire set it, rather than this process. Default `false`. */
+  readonly inherited?: boolean | undefined;
+}
+
+const DEFAULT_MIN_REMAINING_MS = 1;
+
+/**
+ * A moment by which something has to be answered. Holds no timer: whoever bounds work by it keeps one of its own, and
+ * `signal` keeps one from when it is first read.
+ */
+export class Deadline {
+  /** On the engine's clock, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The amount of time that it was made with, in milliseconds. */
+  readonly budgetMs: number;
+  readonly expiresAt: number;
+  readonly policy: string;
+  readonly minRemainingMs: number;
+  readonly inherited: boolean;
+  #controller: AbortController | undefined;
+  #timer: Timer = undefined;
+
+  /**
+   * The deadline that ends a budget which begins now.
+   *
+   * @throws TypeError when `budget` is no duration greater than 0.
+   */
+  static after(budget: Duration, options?: DeadlineOptions): Deadline {
+    return new Deadline(now(), parseDuration(budget, 'budget', { positive: true }), options);
+  }
+
+  private constructor(startedAt: number, budgetMs: number, options: DeadlineOptions = {}) {
+    const { policy = 'deadline', minRemainingMs = DEFAULT_MIN_REMAINING_MS, inherited = false } = options;
+    this.startedAt = startedAt;
+    this.budgetMs = budgetMs;
+    this.expiresAt = startedAt + budgetMs;
+    this.policy = policy;
+    this.minRemainingMs = minRemainingMs;
+    this.inherited = inherited;
+  }
+
+  /** Milliseconds left, never below 0. */
+  remaining(): number {
+    const left = this.expiresAt - now();
+
+    return left > 0 ? left : 0;
+  }
+
+  get expired(): boolean {
+    return this.expiresAt <= now();
+  }
+
+  /** Whether there is too little left to start anything. */
+  get exhausted(): boolean {
+    return this.expiresAt - now() < this.minRemainingMs;
+  }
+
+  /**
+   * How much of `desired` fits, when `reserve` has to stay for what comes after: milliseconds, never below 0.
+   *
+   * @throws TypeError when one of them is no duration.
+   */
+  allow(desired: Duration, reserve: Duration = 0): number {
+    const left = this.remaining() - parseDuration(reserve, 'reserve');
+
+    return Math.max(0, Math.min(parseDuration(desired, 'desired'), left));
+  }
+
+  /**
+   * A deadline that comes `amount` before this one.
+   *
+   * @throws TypeError when the budget is not larger than that.
+   */
+  reserve(amount: Duration): Deadline {
+    const reservedMs = parseDuration(amount, 'reserve');
+    if (reservedMs >= this.budgetMs) {
+      throw new OptionError(
+        'reserve',
+        `${reservedMs} ms leave nothing of a budget of ${this.budgetMs} ms. Reserve less, or raise the budget.`,
+      );
+    }
+
+    return new Deadline(this.startedAt, this.budgetMs - reservedMs, this);
+  }
+
+  /** Aborts at the deadline, with a `DeadlineExceededError`. Its timer runs from the first reading; see {@link release}. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.expired) this.#abort();
+      else this.#timer = startTimer(this.remaining(), () => this.#abort(), undefined);
+    }
+
+    return this.#controller.signal;
+  }
+
+  /** Stops the timer of `signal`: what it was read for is done. */
+  release(): void {
+    stopTimer(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new DeadlineExceededError(this.budgetMs, this.policy));
+  }
+}
+
+/** The one that comes first; an absent one never comes. */
+export function earliest(one: Deadline | undefined, other: Deadline): Deadline {
+  return one !== undefined && one.expiresAt <= other.expiresAt ? one : other;
+}

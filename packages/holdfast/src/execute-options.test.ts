@@ -11,7 +11,7 @@ const policies: readonly [string, ResiliencePolicy][] = [
 
 describe.each(policies)('the options of a call under %s', (_what, policy) => {
   it.each([
-    [{ timeout: 100 }, 'timeout: unknown option, given 100. Known options: signal, source, detached, ambient.'],
+    [{ timeout: 100 }, 'timeout: unknown option, given 100. Known options: signal, source, detached, ambient, budget.'],
     [{ signall: undefined }, 'signall: unknown option, given undefined. Did you mean "signal"?'],
     [{ source: 'Job.run', detach: true }, 'detach: unknown option, given true. Did you mean "detached"?'],
     [new AbortController().signal, 'options: got an AbortSignal. Pass it as { signal }.'],

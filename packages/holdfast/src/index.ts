@@ -2,11 +2,13 @@
 export { ResiliencePolicy } from './policy.js';
 export { RetryPolicy } from './policies/retry.js';
 export { TimeoutPolicy } from './policies/timeout.js';
+export { BudgetPolicy } from './policies/budget.js';
 export { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
 export { BulkheadPolicy } from './policies/bulkhead.js';
 export { OutboundRateLimitPolicy } from './policies/rate-limit.js';
 export { FallbackPolicy } from './policies/fallback.js';
 export { createPolicy } from './stages.js';
+export { adaptive, AdaptiveTimeout } from './adaptive/adaptive-timeout.js';
 
 // Options
 export type { Duration } from './duration.js';
@@ -14,12 +16,18 @@ export type { StageOptions, FallbackStageOptions } from './stages.js';
 export type { RetryOptions } from './policies/retry.js';
 export type { BackoffFunction, BackoffOptions } from './policies/backoff.js';
 export type { TimeoutFunction, TimeoutOptions } from './policies/timeout.js';
+export type { AdaptiveTimeoutOptions } from './adaptive/adaptive-timeout.js';
+export type { BudgetOptions } from './policies/budget.js';
 export type { CircuitBreakerStats } from './policies/circuit-breaker.js';
 export type { CircuitBreakerOptions, OpenBackoffOptions } from './policies/circuit-breaker-options.js';
 export type { SlidingWindowOptions } from './policies/sliding-window.js';
 export type { BulkheadOptions } from './policies/bulkhead.js';
 export type { OutboundRateLimitOptions } from './policies/rate-limit.js';
 export type { FallbackHandler, FallbackOptions } from './policies/fallback.js';
+
+// Deadlines
+export { Deadline, type DeadlineOptions } from './deadline.js';
+export { deadlineHeaderValue, readDeadline } from './deadline-headers.js';
 
 // Attempts
 export type { AttemptContext } from './scope.js';
@@ -29,6 +37,7 @@ export type { ExecuteOptions } from './execution.js';
 export {
   BulkheadFullError,
   CircuitOpenError,
+  DeadlineExceededError,
   isClientError,
   isNetworkError,
   OutboundRateLimitError,
@@ -47,6 +56,7 @@ export type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceDeadlineEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceListener,

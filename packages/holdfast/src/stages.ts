@@ -2,6 +2,7 @@ import type { Duration } from './duration.js';
 import { nearestName, OptionError, rejectUnknown, requireFunction, requireObject, withPath } from './options.js';
 import { ResiliencePolicy, wrapNamed } from './policy.js';
 import { BulkheadPolicy, type BulkheadOptions } from './policies/bulkhead.js';
+import type { AdaptiveTimeout } from './adaptive/adaptive-timeout.js';
 import type { CircuitBreakerOptions } from './policies/circuit-breaker-options.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
 import { BudgetPolicy } from './policies/budget.js';
@@ -50,7 +51,7 @@ export interface StageOptions {
   readonly retry?: (RetryOptions & NotPolicy) | number | false | undefined;
   readonly circuitBreaker?: (CircuitBreakerOptions & NotPolicy) | CircuitBreakerPolicy | undefined;
   readonly outboundRateLimit?: (OutboundRateLimitOptions & NotPolicy) | OutboundRateLimitPolicy | undefined;
-  readonly timeout?: Duration | TimeoutFunction | undefined;
+  readonly timeout?: Duration | TimeoutFunction | AdaptiveTimeout | undefined;
   readonly bulkhead?: (BulkheadOptions & NotPolicy) | BulkheadPolicy | undefined;
 }
 
@@ -79,7 +80,10 @@ export function createPolicy(options: StageOptions, name = 'anonymous'): Resilie
   return composeStages(
     {
       fallback: build('fallback', options.fallback, (given) => createFallback(given, name)),
-      budget: build('budget', options.budget, (budget) => new BudgetPolicy({ name, budget })),
+      budget: build('budget', options.budget, (budget) => {
+        refusePolicy(budget, 'a duration');
+        return new BudgetPolicy({ name, budget });
+      }),
       retry: build('retry', options.retry, (given) => createRetry(given, name)),
       circuitBreaker: build('circuitBreaker', options.circuitBreaker, (given) =>
         given instanceof CircuitBreakerPolicy
@@ -116,6 +120,7 @@ const KINDS = [
   [BulkheadPolicy, 'a BulkheadPolicy'],
   [OutboundRateLimitPolicy, 'an OutboundRateLimitPolicy'],
   [FallbackPolicy, 'a FallbackPolicy'],
+  [BudgetPolicy, 'a BudgetPolicy'],
 ] as const;
 
 /**

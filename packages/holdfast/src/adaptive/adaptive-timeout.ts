@@ -1,4 +1,5 @@
 import { parseDuration, type Duration } from '../duration.js';
+import { reportError } from '../events.js';
 import {
   OptionError,
   rejectUnknown,
@@ -54,6 +55,7 @@ export class AdaptiveTimeout {
   readonly #onLimit: ((limitMs: number) => void) | undefined;
   readonly #estimator: LatencyEstimator;
   #seen = 0;
+  #reported = false;
 
   /** @throws TypeError naming the option. */
   constructor(options: AdaptiveTimeoutOptions = {}) {
@@ -86,14 +88,26 @@ export class AdaptiveTimeout {
   record(latencyMs: number): void {
     this.#seen += 1;
     this.#estimator.record(latencyMs);
-    this.#onLimit?.(this.learnedMs);
+    this.#tell();
   }
 
   /** A call that was cut at `limitMs`: had it been let go on, it would have taken at least that long. */
   recordCut(limitMs: number): void {
     this.#seen += 1;
     this.#estimator.recordCut(limitMs);
-    this.#onLimit?.(this.learnedMs);
+    this.#tell();
+  }
+
+  /** Whatever comes of it, the outcome of the call stands. */
+  #tell(): void {
+    if (this.#onLimit === undefined) return;
+
+    try {
+      this.#onLimit(this.learnedMs);
+    } catch (error) {
+      if (!this.#reported) reportError('onLimit of an adaptive timeout failed (reported once)', error);
+      this.#reported = true;
+    }
   }
 }
 

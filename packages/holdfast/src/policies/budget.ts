@@ -1,7 +1,7 @@
 import { BudgetStage, type ResolvedBudget } from '../budget-stage.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { EventSource, type ResilienceListener } from '../events.js';
-import { rejectUnknown, requireName, requireObject } from '../options.js';
+import { OptionError, rejectUnknown, requireName, requireObject } from '../options.js';
 import { Pipeline } from '../pipeline.js';
 import { ResiliencePolicy } from '../policy.js';
 
@@ -22,14 +22,17 @@ export interface BudgetOptions {
 export function resolveBudget(options: BudgetOptions): ResolvedBudget {
   requireObject(options, '', "Use a duration such as '1s', or { budget: '1s' }.");
   rejectUnknown(options, ['name', 'budget', 'minRemaining']);
-  const { name = 'budget', budget, minRemaining = 1 } = options;
+  const { name = 'budget', budget, minRemaining } = options;
+  const budgetMs = parseDuration(budget, '', { positive: true });
+  const minRemainingMs = minRemaining === undefined ? 1 : parseDuration(minRemaining, 'minRemaining');
+  if (minRemaining !== undefined && minRemainingMs >= budgetMs) {
+    throw new OptionError(
+      'minRemaining',
+      `with ${minRemainingMs} ms nothing would ever start in a budget of ${budgetMs} ms. Lower it, or raise the budget.`,
+    );
+  }
 
-  return {
-    name: requireName(name, 'name'),
-    budgetMs: parseDuration(budget, 'budget', { positive: true }),
-    minRemainingMs: parseDuration(minRemaining, 'minRemaining'),
-    inherited: false,
-  };
+  return { name: requireName(name, 'name'), budgetMs, minRemainingMs, inherited: false };
 }
 
 /**

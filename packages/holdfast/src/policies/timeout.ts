@@ -1,7 +1,7 @@
 import { now } from '../clock.js';
-import type { Deadline } from '../deadline.js';
+import type { AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
 import { parseDuration, type Duration } from '../duration.js';
-import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../errors.js';
+import { discount, ResilienceTimeoutError } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
@@ -14,12 +14,16 @@ export interface TimeoutOptions {
   /** Shown in events and errors. Default `'timeout'`. */
   readonly name?: string | undefined;
   /** Greater than 0. */
-  readonly timeout: Duration | TimeoutFunction;
+  readonly timeout: Duration | TimeoutFunction | AdaptiveTimeout;
 }
 
+/** What a timeout policy goes by, checked. */
+export type Limit = number | TimeoutFunction | AdaptiveTimeout;
+
 /** @throws TypeError beginning with `path`. */
-export function resolveTimeout(timeout: unknown, path: string): number | TimeoutFunction {
+export function resolveTimeout(timeout: unknown, path: string): Limit {
   if (typeof timeout === 'function') return timeout as TimeoutFunction;
+  if (isAdaptive(timeout)) return timeout;
 
   return parseDuration(timeout, path, { positive: true });
 }
@@ -27,14 +31,14 @@ export function resolveTimeout(timeout: unknown, path: string): number | Timeout
 /**
  * Gives an attempt up when its limit is over: the event is published, the attempt's signal aborts, and the call fails,
  * all with the same `ResilienceTimeoutError`, whatever the work does. Inside a retry the limit is that of each
- * attempt, outside that of all of them together.
+ * attempt, outside that of all of them together. A deadline that comes first is left to whoever set it.
  */
 export class TimeoutPolicy extends StagePolicy {
-  /** In milliseconds; `undefined` when the limit depends on the attempt. */
+  /** In milliseconds; `undefined` when the limit depends on the attempt, or is learned. */
   readonly timeout: number | undefined;
-  private readonly limit: number | TimeoutFunction;
+  private readonly limit: Limit;
 
-  constructor(options: Duration | TimeoutFunction | TimeoutOptions) {
+  constructor(options: Duration | TimeoutFunction | AdaptiveTimeout | TimeoutOptions) {
     const given: TimeoutOptions = isOptions(options) ? options : { timeout: options };
     if (isOptions(options)) rejectUnknown(options, ['name', 'timeout']);
     const { name = 'timeout', timeout } = given;
@@ -50,12 +54,12 @@ export class TimeoutPolicy extends StagePolicy {
 
   /** @internal */
   override get limitMs(): number | undefined {
-    return this.timeout;
+    return isAdaptive(this.limit) ? this.limit.maxMs : this.timeout;
   }
 
   /** @internal */
   enter(execution: Execution, at: number): boolean {
-    const limitMs = typeof this.limit === 'number' ? this.limit : this.askLimit(execution, at);
+    const limitMs = typeof this.limit === 'function' ? this.askLimit(this.limit, execution, at) : currentMs(this.limit);
     if (limitMs === undefined) return false;
 
     const frame = new RunningLimit(this, execution, at);
@@ -70,6 +74,7 @@ export class TimeoutPolicy extends StagePolicy {
     if (frame !== undefined) {
       execution.setFrame(at, undefined);
       frame.lift();
+      if (execution.ok && isAdaptive(this.limit)) this.limit.record(frame.ranMs());
     }
 
     return true;
@@ -80,30 +85,22 @@ export class TimeoutPolicy extends StagePolicy {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
 
-    if (frame.deadline !== undefined) return this.expireByDeadline(frame, frame.deadline);
-
+    const ranMs = Math.min(limitMs, frame.ranMs());
     const error = new ResilienceTimeoutError(limitMs, this.name);
-    if (stalled || frame.ranMs() < limitMs / 2) discount(error);
+    if (stalled || ranMs < limitMs / 2) discount(error);
+    else if (isAdaptive(this.limit)) this.limit.recordCut(ranMs);
     if (this.isObserved('timeout')) {
       this.emit({ type: 'timeout', policy: this.name, source: execution.source, timeoutMs: limitMs });
-      // A listener may have let the work end at the last moment, or its outcome begin to leave.
-      if (frame.lifted || execution.isCommitted()) return;
     }
-    execution.giveUpInside(at, error);
-  }
-
-  /** The deadline came first. Whoever set it has told of it. */
-  private expireByDeadline({ execution, at }: RunningLimit, { budgetMs, inherited, policy }: Deadline): void {
-    const error = new DeadlineExceededError(budgetMs, policy);
-    if (inherited) discount(error);
-    execution.giveUpInside(at, error);
+    // A listener may have let the work end at the last moment, or its outcome begin to leave.
+    if (!frame.lifted && !execution.isCommitted()) execution.giveUpInside(at, error);
   }
 
   /** `undefined` when the call goes no further. */
-  private askLimit(execution: Execution, at: number): number | undefined {
+  private askLimit(ask: TimeoutFunction, execution: Execution, at: number): number | undefined {
     const { step } = execution;
     try {
-      const limit = (this.limit as TimeoutFunction)(execution.attemptNumber);
+      const limit = ask(execution.attemptNumber);
       refusePromise(limit, 'timeout', 'a duration');
       const limitMs = parseDuration(limit, 'timeout', { positive: true });
       return execution.step === step ? limitMs : undefined;
@@ -123,9 +120,8 @@ class RunningLimit implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
   limitMs = 0;
-  /** The deadline, when it comes before the limit. */
-  deadline: Deadline | undefined = undefined;
   dueAt = 0;
+  private readonly startedAt = now();
   private timer: Timer = undefined;
   private readonly policy: TimeoutPolicy;
   private readonly waitedBefore: number;
@@ -142,21 +138,20 @@ class RunningLimit implements LimitTarget {
   }
 
   start(limitMs: number): void {
+    this.limitMs = limitMs;
+    this.dueAt = this.startedAt + limitMs;
     const { deadline } = this.execution;
-    const leftMs = deadline === undefined ? Infinity : deadline.remaining();
-    if (leftMs <= limitMs) this.deadline = deadline;
-    this.limitMs = Math.min(limitMs, leftMs);
-    this.dueAt = now() + this.limitMs;
-    this.timer = startLimit(this.limitMs, this);
+    // Of two timers for one moment either could be the first, and the call would end in one of two ways.
+    if (deadline === undefined || limitMs < deadline.remaining()) this.timer = startLimit(limitMs, this);
   }
 
   expire(stalled: boolean): void {
     this.policy.expire(this, stalled);
   }
 
-  /** How much of the limit was spent outside our own queues, which are not the dependency's fault. */
+  /** The time that was spent outside our own queues, which are not the dependency's fault. */
   ranMs(): number {
-    return this.limitMs - (this.execution.waitedMs() - this.waitedBefore);
+    return now() - this.startedAt - (this.execution.waitedMs() - this.waitedBefore);
   }
 
   lift(): void {
@@ -165,8 +160,20 @@ class RunningLimit implements LimitTarget {
   }
 }
 
+function currentMs(limit: number | AdaptiveTimeout): number {
+  return typeof limit === 'number' ? limit : limit.limitMs;
+}
+
+/** By its shape, so that one of another copy of this package is one too. */
+function isAdaptive(limit: unknown): limit is AdaptiveTimeout {
+  if (typeof limit !== 'object' || limit === null) return false;
+
+  const { record, recordCut } = limit as Partial<AdaptiveTimeout>;
+  return typeof record === 'function' && typeof recordCut === 'function';
+}
+
 function isOptions(options: unknown): options is TimeoutOptions {
-  if (typeof options !== 'object') return false;
+  if (typeof options !== 'object' || isAdaptive(options)) return false;
 
   requireObject(options, '', "Use a duration such as '2s', or { timeout: '2s' }.");
   return true;

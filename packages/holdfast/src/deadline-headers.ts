@@ -84,7 +84,7 @@ function readHeader(name: string, value: string | readonly string[] | undefined)
   const single = typeof value === 'string' ? value : value?.length === 1 ? value[0] : undefined;
   if (single === undefined) return undefined;
 
-  const milliseconds = FORMS[name]?.read(single);
+  const milliseconds = Object.hasOwn(FORMS, name) ? FORMS[name]?.read(single) : undefined;
   return milliseconds !== undefined && milliseconds >= 1 && milliseconds <= LONGEST_MS ? milliseconds : undefined;
 }
 

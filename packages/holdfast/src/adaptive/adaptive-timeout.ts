@@ -11,12 +11,17 @@ import {
   requireOneOf,
   show,
 } from '../options.js';
-import { MeanEstimator, QuantileEstimator, RetransmissionEstimator, type LatencyEstimator } from './latency-estimators.js';
+import {
+  MeanEstimator,
+  QuantileEstimator,
+  RetransmissionEstimator,
+  type LatencyEstimator,
+} from './latency-estimators.js';
 
 export interface AdaptiveTimeoutOptions {
   /**
    * How the limit follows from latencies: a quantile of them times `factor`; `'rto'`, TCP's rule (RFC 6298), the
-   * smoothed mean plus four deviations; or the mean of the last `samples` times `factor`. Default `'quantile'`.
+   * smoothed mean plus six deviations; or the mean of the last `samples` times `factor`. Default `'quantile'`.
    */
   readonly estimator?: 'quantile' | 'rto' | 'mean' | undefined;
   /** How many calls are seen before the limit leaves `initial`: whole, at least 1. Default 10. */

@@ -12,6 +12,7 @@ const SPECIMENS: Readonly<Record<string, engine.ResilienceError>> = {
   ResilienceTimeoutError: new engine.ResilienceTimeoutError(1_500, 'carrier'),
   CircuitOpenError: new engine.CircuitOpenError('carrier', 29_500),
   BulkheadFullError: new engine.BulkheadFullError('carrier', 'full'),
+  DeadlineExceededError: new engine.DeadlineExceededError(3_000, 'carrier'),
   OutboundRateLimitError: new engine.OutboundRateLimitError('carrier', 1),
 };
 const RETRY_AFTER: Readonly<Record<string, string>> = { CircuitOpenError: '30', OutboundRateLimitError: '1' };

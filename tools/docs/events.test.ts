@@ -6,6 +6,7 @@ import type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceDeadlineEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceRateLimitedEvent,
@@ -25,6 +26,7 @@ interface Payloads {
   readonly ResilienceCircuitHalfOpenEvent: ResilienceCircuitHalfOpenEvent;
   readonly ResilienceCircuitOpenEvent: ResilienceCircuitOpenEvent;
   readonly ResilienceCircuitRejectedEvent: ResilienceCircuitRejectedEvent;
+  readonly ResilienceDeadlineEvent: ResilienceDeadlineEvent;
   readonly ResilienceFallbackEvent: ResilienceFallbackEvent;
   readonly ResilienceRateLimitedEvent: ResilienceRateLimitedEvent;
   readonly ResilienceRetryEvent: ResilienceRetryEvent;
@@ -48,6 +50,7 @@ const PAYLOAD_NAMES: { readonly [T in Type]: NameOf<T> } = {
   'rate-limited': 'ResilienceRateLimitedEvent',
   fallback: 'ResilienceFallbackEvent',
   abandoned: 'ResilienceAbandonedEvent',
+  deadline: 'ResilienceDeadlineEvent',
 };
 
 /** One real event of each type. */
@@ -85,6 +88,7 @@ async function emitAll(): Promise<void> {
   vi.advanceTimersByTime(100);
   await run({ circuitBreaker: breaker }, () => 0);
   await run({ timeout: 10, bulkhead: { holdUntilSettled: false } }, () => new Promise(() => {}));
+  await run({ budget: 10 }, () => new Promise(() => {}));
   const full = createPolicy({ bulkhead: { maxConcurrent: 1 } });
   void full.execute(() => new Promise(() => {}));
   await full.execute(() => 0, { source: 'test' }).catch(() => {});

@@ -1,4 +1,6 @@
 import {
+  adaptive,
+  BudgetPolicy,
   BulkheadPolicy,
   CircuitBreakerPolicy,
   createPolicy,
@@ -47,6 +49,25 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
     make: (options) => new TimeoutPolicy(options as never),
     defaults: () => ({ name: new TimeoutPolicy(1).name }),
     required: { timeout: '1s' },
+  },
+  BudgetOptions: {
+    make: (options) => new BudgetPolicy(options as never),
+    defaults: () => ({ name: new BudgetPolicy(1).name, minRemaining: 1 }),
+    required: { budget: '1w' },
+  },
+  AdaptiveTimeoutOptions: {
+    make: (options) => adaptive({ min: 0.5, initial: '1s', max: '1w', ...options }),
+    defaults: () => ({
+      estimator: 'quantile',
+      samples: 10,
+      factor: 2,
+      quantile: 0.99,
+      halfLife: 25,
+      initial: adaptive().limitMs,
+      min: 10,
+      max: adaptive().maxMs,
+      shadow: false,
+    }),
   },
   CircuitBreakerOptions: {
     make: (options) => new CircuitBreakerPolicy(withItsPair(options)),
@@ -193,7 +214,10 @@ describe('the tables of stages and of execution', () => {
   });
 
   it('list every option of execute()', () => {
-    const options = { signal: 1, source: 1, detached: 1, ambient: 1 } satisfies Record<keyof ExecuteOptions, 1>;
+    const options = { signal: 1, source: 1, detached: 1, ambient: 1, budget: 1 } satisfies Record<
+      keyof ExecuteOptions,
+      1
+    >;
 
     expect(rowsOf('ExecuteOptions')).toEqual(Object.keys(options).toSorted());
   });

@@ -1,3 +1,5 @@
+import { adaptive } from 'holdfast';
+
 /** What the documentation's tables say an option takes, as values on both sides of each bound. */
 
 export interface Phrase {
@@ -17,13 +19,24 @@ export const PHRASES: Readonly<Record<string, Phrase>> = {
   '`true` or `false`': { takes: [true, false], refuses: ['true', 0, null] },
   'a duration': { takes: [0, '0ms', 0.5, '250ms', '1.5s', '1w'], refuses: noDurations },
   'a duration above 0': { takes: [0.5, '1ms', '1w'], refuses: [0, '0s', ...noDurations] },
-  'a duration above 0, or a function of the attempt': {
-    takes: [0.5, '1ms', (attempt: number) => attempt],
+  'a duration above 0, a function of the attempt, or `adaptive()`': {
+    takes: [0.5, '1ms', (attempt: number) => attempt, adaptive()],
     refuses: [0, '0s', ...noDurations],
   },
   'a whole number, at least 1': { takes: [1, 10], refuses: [0, -1, 1.5, Infinity, ...noNumbers] },
   'a whole number, at least 1, or `Infinity`': { takes: [1, 10, Infinity], refuses: [0, -1, 1.5, ...noNumbers] },
   'a whole number, at least 0, or `Infinity`': { takes: [0, 10, Infinity], refuses: [-1, 1.5, ...noNumbers] },
+  "`'quantile'`, `'rto'` or `'mean'`": { takes: ['quantile', 'rto', 'mean'], refuses: ['median', 5, null] },
+  'a whole number from 1 to 1,000,000': {
+    takes: [1, 1_000_000],
+    refuses: [0, 1.5, 1_000_001, Infinity, ...noNumbers],
+  },
+  'a number above 0 and below 1': { takes: [0.01, 0.999], refuses: [0, 1, -1, ...noNumbers] },
+  // The test's own floor and ceiling are half a millisecond and a week.
+  'a duration from `min` to `max`': { takes: [0.5, '1s', '1w'], refuses: [0, 0.4, '8d', ...noDurations] },
+  'a duration above 0, up to `initial`': { takes: [0.5, '1s'], refuses: [0, '1001ms', ...noDurations] },
+  'a duration, at least `initial`': { takes: ['1s', '1w'], refuses: [0, '999ms', ...noDurations] },
+  'a duration below `budget`': { takes: [0, '1ms', '6d'], refuses: ['1w', ...noDurations] },
   'a percentage above 0, up to 100': { takes: [0.1, 50, 100], refuses: [0, -1, 100.1, ...noNumbers] },
   'a finite number, at least 1': { takes: [1, 1.5, 10], refuses: [0.9, Infinity, ...noNumbers] },
   "`'full'`, `'equal'` or `'none'`": { takes: ['full', 'equal', 'none'], refuses: ['half', 5, null] },

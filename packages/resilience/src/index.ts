@@ -10,6 +10,7 @@ export { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Signal, Timeout 
 
 // Policy objects
 export {
+  BudgetPolicy,
   BulkheadPolicy,
   CircuitBreakerPolicy,
   FallbackPolicy,
@@ -39,6 +40,7 @@ export type {
 } from './resilience.decorators.js';
 export type { EntrypointFallback } from './entrypoint/metadata.js';
 export type {
+  BudgetOptions,
   BackoffFunction,
   BackoffOptions,
   BulkheadOptions,
@@ -59,6 +61,7 @@ export type {
 export {
   BulkheadFullError,
   CircuitOpenError,
+  DeadlineExceededError,
   isClientError,
   isNetworkError,
   OutboundRateLimitError,
@@ -76,6 +79,7 @@ export type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceDeadlineEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceRateLimitedEvent,

@@ -152,7 +152,7 @@ export function observe<T>(
   options?: ExecuteOptions,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
-    const misuse = misuseOf(factory, options, 'factory');
+    const misuse = misuseOf(factory, options, 'factory') ?? budgetOf(options);
     if (misuse !== undefined) {
       subscriber.error(misuse);
       return;
@@ -163,4 +163,11 @@ export function observe<T>(
     subscriber.add(execution);
     execution.start();
   });
+}
+
+/** It would have no effect here, and whoever gives one counts on it. */
+function budgetOf(options: ExecuteOptions | undefined): TypeError | undefined {
+  if (options?.budget === undefined) return undefined;
+
+  return new TypeError('budget: not an option of executeObservable(). Put a BudgetPolicy around the policy instead.');
 }

@@ -184,10 +184,13 @@ export class Planner {
     const limits = outboundRateLimit && this.registry.outboundRateLimits.optionsOf(outboundRateLimit.name);
     const { attempts } = resolveRetryOptions(retry === undefined ? false : { attempts: retry.attempts });
 
+    const limit = timeout && resolveTimeout(timeout.value, '');
+
     return timeBudget({
       source: handler.source,
       attempts: mayEverRepeat(rule, handler.kinds) ? attempts : 1,
-      timeout: timeout && resolveTimeout(timeout.value, ''),
+      // One that learns gives no call more than its ceiling.
+      timeout: typeof limit === 'object' ? limit.maxMs : limit,
       maxWaitMs: limits && resolveOutboundRateLimitOptions(limits).maxWait,
       backoff: retry?.backoff,
       retryAfter: retry?.retryAfter ?? true,

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { ResilienceTimeoutError, type ResilienceError } from 'holdfast';
+import { DeadlineExceededError, ResilienceTimeoutError, type ResilienceError } from 'holdfast';
 import { messageToClients, retryAfterSeconds } from './client-answer.js';
 import type { ResponseState } from './http-response.js';
 
@@ -14,7 +14,7 @@ export function toHttpException(error: ResilienceError, response: ResponseState)
   const seconds = retryAfterSeconds(error);
   if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
   response.declareJson();
-  const timedOut = error instanceof ResilienceTimeoutError;
+  const timedOut = error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError;
   const statusCode = timedOut ? GATEWAY_TIMEOUT : SERVICE_UNAVAILABLE;
   const reason = timedOut ? 'Gateway Timeout' : 'Service Unavailable';
 

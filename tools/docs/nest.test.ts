@@ -155,6 +155,7 @@ describe('the tables of functions and members', () => {
     const policies: Readonly<Record<string, engine.ResiliencePolicy>> = {
       RetryPolicy: new engine.RetryPolicy(),
       TimeoutPolicy: new engine.TimeoutPolicy('1s'),
+      BudgetPolicy: new engine.BudgetPolicy('1s'),
       CircuitBreakerPolicy: new engine.CircuitBreakerPolicy(),
       BulkheadPolicy: new engine.BulkheadPolicy({ queueTimeout: 1 }),
       OutboundRateLimitPolicy: new engine.OutboundRateLimitPolicy({ limit: 1, interval: 1 }),

@@ -51,8 +51,8 @@ export class BudgetStage implements Stage {
     execution.setFrame(at, undefined);
     frame.lift();
     // The event loop was held: the answer is there, but too late for whoever set the budget.
-    if (execution.ok && frame.isOver && !execution.isCommitted())
-      execution.replaceByFailure(this.exceeded(frame, true));
+    const late = execution.ok && frame.isOver && !execution.isCommitted();
+    if (late) execution.replaceByFailure(this.exceeded(frame, true));
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { adaptive, AdaptiveTimeout, type AdaptiveTimeoutOptions } from './adaptive-timeout.js';
+import { adaptive, type AdaptiveTimeout, type AdaptiveTimeoutOptions } from './adaptive-timeout.js';
 
 /** A limit that has seen calls that took so long. */
 function trained(options: AdaptiveTimeoutOptions, ...latencies: readonly number[]): AdaptiveTimeout {

@@ -181,8 +181,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private judge(execution: Execution, permit: Permit): boolean | undefined {
     const { value, cutting, step } = execution;
     if (isRejection(value) || isDiscounted(value) || (execution.flawed && !cutting)) return undefined;
-    if ((cutting || value instanceof DeadlineExceededError) && !ranLongEnough(value, execution, permit))
-      return undefined;
+    const cut = cutting || value instanceof DeadlineExceededError;
+    if (cut && !ranLongEnough(value, execution, permit)) return undefined;
 
     try {
       const failed = decision(this.options.recordIf(value), 'recordIf');

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
-import { adaptive, AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
+import { adaptive, type AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
 import { ResiliencePolicy } from '../policy.js';
 import { createPolicy } from '../stages.js';
 import { EventRecorder } from '../testing/index.js';

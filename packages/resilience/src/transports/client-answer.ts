@@ -3,6 +3,7 @@ import { RejectionError, type ResilienceError } from 'holdfast';
 /** What clients are told, on every transport: no name of a dependency, a policy or a host. */
 const MESSAGES: Readonly<Record<string, string>> = {
   TIMEOUT: 'The operation timed out',
+  DEADLINE_EXCEEDED: 'The operation timed out',
   CIRCUIT_OPEN: 'Service temporarily unavailable',
   BULKHEAD_FULL: 'Server is at capacity',
   RATE_LIMITED: 'Rate limit of a dependency exceeded',

@@ -16,6 +16,21 @@ const page = (milliseconds: number): BudgetPolicy => new BudgetPolicy({ budget: 
 useFakeClock();
 
 describe('policies that are used inside of a budget', () => {
+  it('end right after it when whoever set it has been answered meanwhile', async () => {
+    let left: Outcome | undefined;
+    const call = outcomeOf(
+      page(100).execute(() => {
+        left = outcomeOf(new TimeoutPolicy('1h').execute(hang));
+      }),
+    );
+    await pass(100);
+    expect([call.state, left?.state]).toEqual(['fulfilled', 'pending']);
+    await pass(1);
+
+    expect(left?.value).toBeInstanceOf(DeadlineExceededError);
+    expect(left?.value).toMatchObject({ policy: 'page', budgetMs: 100 });
+  });
+
   it('are bounded by it, through awaits and whatever stands between', async () => {
     let inner: Outcome | undefined;
     const events = new EventRecorder();

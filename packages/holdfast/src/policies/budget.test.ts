@@ -86,7 +86,7 @@ describe('a budget', () => {
     await policy.execute(() => 'answer', { signal: controller.signal });
     await errorOf(createPolicy({ budget: '1h' }).execute(fail, { signal: controller.signal }));
     const call = outcomeOf(policy.execute(hang, { signal: controller.signal }));
-    expect(vi.getTimerCount()).toBe(1);
+    expect(vi.getTimerCount()).toBe(2);
     controller.abort(down);
     await microtasks();
 

@@ -1,11 +1,15 @@
 import { now } from '../clock.js';
 import type { AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
+import type { Deadline } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
-import { discount, ResilienceTimeoutError } from '../errors.js';
+import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+
+/** How long after a deadline a call ends that has outlived whoever set it, in milliseconds. */
+const AFTER_DEADLINE_MS = 1;
 
 /** The limit of an attempt, from 1. Called before each; an invalid answer rejects the execution with a `TypeError`. */
 export type TimeoutFunction = (attempt: number) => Duration;
@@ -85,6 +89,11 @@ export class TimeoutPolicy extends StagePolicy {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
 
+    if (frame.deadline !== undefined) {
+      execution.giveUpInside(at, exceeded(frame.deadline));
+      return;
+    }
+
     const ranMs = Math.min(limitMs, frame.ranMs());
     const error = new ResilienceTimeoutError(limitMs, this.name);
     if (stalled || ranMs < limitMs / 2) discount(error);
@@ -121,6 +130,8 @@ class RunningLimit implements LimitTarget {
   readonly at: number;
   limitMs = 0;
   dueAt = 0;
+  /** The deadline, when it comes before the limit. */
+  deadline: Deadline | undefined = undefined;
   private readonly startedAt = now();
   private timer: Timer = undefined;
   private readonly policy: TimeoutPolicy;
@@ -141,8 +152,11 @@ class RunningLimit implements LimitTarget {
     this.limitMs = limitMs;
     this.dueAt = this.startedAt + limitMs;
     const { deadline } = this.execution;
-    // Of two timers for one moment either could be the first, and the call would end in one of two ways.
-    if (deadline === undefined || limitMs < deadline.remaining()) this.timer = startLimit(limitMs, this);
+    const leftMs = deadline === undefined ? Infinity : deadline.remaining();
+    if (leftMs <= limitMs) this.deadline = deadline;
+    // Whoever set an earlier deadline ends the call, unless that call has ended meanwhile. Of two timers for one moment
+    // either could be the first, so ours comes a little later.
+    this.timer = startLimit(leftMs <= limitMs ? leftMs + AFTER_DEADLINE_MS : limitMs, this);
   }
 
   expire(stalled: boolean): void {
@@ -158,6 +172,13 @@ class RunningLimit implements LimitTarget {
     stopTimer(this.timer);
     this.timer = undefined;
   }
+}
+
+function exceeded({ budgetMs, inherited, policy }: Deadline): DeadlineExceededError {
+  const error = new DeadlineExceededError(budgetMs, policy);
+  if (inherited) discount(error);
+
+  return error;
 }
 
 function currentMs(limit: number | AdaptiveTimeout): number {

@@ -43,6 +43,9 @@ export default defineConfig({
       project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
       compiled(project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts'])),
       alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']))),
+      ...['product-page', 'home-bff', 'edge-gateway', 'adaptive-client'].map((name) =>
+        project(name, `examples/${name}`, ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
+      ),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -28,6 +28,7 @@ describe('two copies of the engine in one process', () => {
     ['CircuitOpenError', () => new copy.CircuitOpenError('x', 5), ['RejectionError', 'ResilienceError']],
     ['BulkheadFullError', () => new copy.BulkheadFullError('x', 'full'), ['RejectionError', 'ResilienceError']],
     ['OutboundRateLimitError', () => new copy.OutboundRateLimitError('x', 5), ['RejectionError', 'ResilienceError']],
+    ['DeadlineExceededError', () => new copy.DeadlineExceededError(5, 'x'), ['ResilienceError']],
   ] as const)('recognise %s of each other', (name, make, bases) => {
     const kinds = [
       'ResilienceError',
@@ -36,6 +37,7 @@ describe('two copies of the engine in one process', () => {
       'CircuitOpenError',
       'BulkheadFullError',
       'OutboundRateLimitError',
+      'DeadlineExceededError',
     ] as const;
     const error = make();
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as errors from './errors.js';
 import {
   BulkheadFullError,
   CircuitOpenError,
@@ -90,6 +91,15 @@ describe('the errors of policies', () => {
 });
 
 describe('recognising errors', () => {
+  it('is not written as a static method, for which V8 leaves its fast path whenever an error is made', () => {
+    const classes = Object.values(errors).filter((value) => value instanceof Function && value.prototype instanceof Error);
+    const owned = classes.map((kind) => Object.getOwnPropertyDescriptor(kind, Symbol.hasInstance));
+
+    expect(owned.length).toBeGreaterThanOrEqual(9);
+    // A static method of a class can be written to; what is defined afterwards cannot.
+    expect(owned.every((property) => property?.writable === false)).toBe(true);
+  });
+
   it.each([undefined, null, 'TIMEOUT', 5, {}, new Error('Timed out after 5ms'), { code: 'TIMEOUT' }])(
     '%s is none of them',
     (value) => {

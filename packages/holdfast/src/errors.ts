@@ -120,10 +120,6 @@ export class DeadlineExceededError extends ResilienceError {
     super(`Not answered within the budget of ${budgetMs}ms`, policy);
     this.budgetMs = budgetMs;
   }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === DeadlineExceededError ? hasBrand(value, BRANDS.deadline) : derives(value, this);
-  }
 }
 
 /** Whoever asked has gone: nobody is left to answer to. */
@@ -132,10 +128,6 @@ export class ClientDisconnectedError extends ResilienceError {
 
   constructor(policy: string) {
     super('The client has disconnected', policy);
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === ClientDisconnectedError ? hasBrand(value, BRANDS.clientGone) : derives(value, this);
   }
 }
 
@@ -148,10 +140,6 @@ export class SiblingFailedError extends ResilienceError {
   constructor(section: string, policy: string) {
     super(`Section "${section}" failed`, policy);
     this.section = section;
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === SiblingFailedError ? hasBrand(value, BRANDS.siblingFailed) : derives(value, this);
   }
 }
 

@@ -92,7 +92,9 @@ describe('the errors of policies', () => {
 
 describe('recognising errors', () => {
   it('is not written as a static method, for which V8 leaves its fast path whenever an error is made', () => {
-    const classes = Object.values(errors).filter((value) => value instanceof Function && value.prototype instanceof Error);
+    const classes = Object.values(errors).filter(
+      (value) => value instanceof Function && value.prototype instanceof Error,
+    );
     const owned = classes.map((kind) => Object.getOwnPropertyDescriptor(kind, Symbol.hasInstance));
 
     expect(owned.length).toBeGreaterThanOrEqual(9);

@@ -3,7 +3,9 @@ import { MessagePattern } from '@nestjs/microservices';
 import { afterEach, describe, expect, it } from 'vitest';
 import { boot, closeAll, type Application } from '../test/boot.js';
 import {
+  Budget,
   Bulkhead,
+  BudgetPolicy,
   BulkheadPolicy,
   CircuitBreaker,
   CircuitBreakerPolicy,
@@ -331,6 +333,36 @@ describe("the module's options", () => {
       says: [/^defaults\.bulkhead:/, 'BulkheadPolicy', 'Write options here'],
     },
     {
+      it: 'have budgets that are durations',
+      app: options({ presets: { carrier: { budget: 0 } } }),
+      says: [/^presets\.carrier\.budget:/, 'Invalid duration 0', 'greater than 0'],
+    },
+    {
+      it: 'have no budget of an attempt',
+      app: options({ presets: { carrier: { budget: () => 100 } } }),
+      says: [/^presets\.carrier\.budget:/, 'Invalid duration function budget', "'1.5s'"],
+    },
+    {
+      it: 'have no policy in place of a budget',
+      app: options({ presets: { carrier: { budget: new BudgetPolicy('1s') } } }),
+      says: [/^presets\.carrier\.budget: expected a duration, got a BudgetPolicy/, 'ResiliencePolicy.wrap()'],
+    },
+    {
+      it: 'have a default budget that is a duration',
+      app: options({ defaults: { budget: '3 s' } }),
+      says: [/^defaults\.budget:/, '"3 s"', "'1.5s'"],
+    },
+    {
+      it: 'have a minRemaining that is a duration',
+      app: options({ minRemaining: -1 }),
+      says: [/^minRemaining:/, 'Invalid duration -1', "'1.5s'"],
+    },
+    {
+      it: 'have budgets in which something can start',
+      app: options({ minRemaining: '20ms', presets: { good: { budget: 21 }, bad: { budget: '20ms' } } }),
+      says: [/^presets\.bad\.budget: 20 ms are not more/, 'minRemaining of 20 ms', 'Raise the budget'],
+    },
+    {
       it: 'are checked in presets that nobody uses, the second one too',
       app: options({ presets: { good: { timeout: '2s' }, bad: { timeout: '-2s' } } }),
       says: [/^presets\.bad\.timeout:/, '"-2s"', "'1.5s'"],
@@ -438,6 +470,13 @@ describe('options of decorators', () => {
       app: on(Fallback(() => 1, { handleIf: true as never })),
       says: ['fallback.handleIf:', 'got true', 'expected a function'],
     },
+    { it: 'a budget', app: on(Budget('1 s' as never)), says: ['budget:', '"1 s"', "'1.5s'"] },
+    { it: 'a budget of nothing', app: on(Budget(0)), says: ['budget:', 'Invalid duration 0', 'greater than 0'] },
+    {
+      it: 'a policy in place of a budget',
+      app: on(Budget(new BudgetPolicy('1s') as never)),
+      says: ['budget: expected a duration, got a BudgetPolicy'],
+    },
     {
       it: 'a preset that is none',
       app: on(Resilience(undefined as never)),
@@ -481,6 +520,44 @@ describe('options of decorators', () => {
     CircuitBreaker({ slowCallDuration: '0.5s' })(Shop);
 
     expect(await boot({ controllers: [Shop] })).toMatchObject({ error: undefined, listening: true, warnings: [] });
+  });
+
+  it('refuses a budget in which nothing could start', async () => {
+    await expectFailure({
+      app: { ...on(Budget(20)), options: { minRemaining: '20ms' } },
+      says: ['Resilience decorators on Shop.list: budget: 20 ms are not more', 'minRemaining', 'Raise the budget'],
+    });
+  });
+
+  it('refuses a default budget in which nothing could start, where it is taken', async () => {
+    await expectFailure({
+      app: { ...on(Budget()), options: { minRemaining: '20ms', defaults: { budget: '20ms' } } },
+      says: ['Resilience decorators on Shop.list: budget: 20 ms are not more', 'minRemaining', 'Raise the budget'],
+    });
+  });
+
+  it('refuses a bare @Budget() when nobody says how long', async () => {
+    await expectFailure({
+      app: on(Budget()),
+      says: [
+        'Resilience decorators on Shop.list: budget:',
+        '@Budget() has no duration',
+        'defaults.budget',
+        "@Budget('2s')",
+      ],
+    });
+  });
+
+  it('accepts a bare @Budget() whose duration a preset, the class or a default gives', async () => {
+    const ofClass = shopWith(Budget());
+    Budget('3s')(ofClass);
+    const ofPreset = shopWith(Budget(), Resilience('carrier'));
+    const presets = { carrier: { budget: '3s' } } as const;
+    const quiet = { error: undefined, listening: true, warnings: [] };
+
+    expect(await boot({ controllers: [ofClass] })).toMatchObject(quiet);
+    expect(await boot({ controllers: [ofPreset], options: { presets } })).toMatchObject(quiet);
+    expect(await boot({ ...on(Budget()), options: { defaults: { budget: '3s' } } })).toMatchObject(quiet);
   });
 
   it('refuses a bare @Timeout() when nobody says how long', async () => {

@@ -16,7 +16,17 @@ import {
 import { EventPattern, GrpcStreamCall, GrpcStreamMethod, MessagePattern } from '@nestjs/microservices';
 import { afterEach, describe, expect, it } from 'vitest';
 import { boot, closeAll, type Application } from '../test/boot.js';
-import { Bulkhead, CircuitBreaker, Fallback, Resilience, ResilienceService, Retry, Signal, Timeout } from './index.js';
+import {
+  Budget,
+  Bulkhead,
+  CircuitBreaker,
+  Fallback,
+  Resilience,
+  ResilienceService,
+  Retry,
+  Signal,
+  Timeout,
+} from './index.js';
 
 afterEach(closeAll);
 
@@ -324,6 +334,15 @@ describe('a timeout that is undefined in a preset', () => {
     ]);
   });
 
+  it('is warned of for a budget too', async () => {
+    const options = { presets: { carrier: { budget: undefined, timeout: '1s' } } } as const;
+
+    expect(await warningsOf({ options })).toEqual([
+      'presets.carrier.budget is given as undefined, so the stage is off: nothing limits all attempts together. Give it ' +
+        'a duration (does it come from an environment variable that is not set?), or leave the key out if that is meant.',
+    ]);
+  });
+
   it('takes nothing from the defaults, which turn no stage on', async () => {
     const options = { defaults: { timeout: '5s' }, presets: { carrier: { timeout: undefined } } } as const;
 
@@ -412,6 +431,19 @@ describe('handlers that write the response themselves', () => {
       'The timeout of Shop.written() answers while the handler may still write the response itself (@Res() or @Next()). ' +
         'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
       expect.stringMatching(/^The fallback of Shop\.passedOn\(\) is left out/),
+    ]);
+  });
+
+  it('are warned of a budget', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      @Budget('1s')
+      written(@Res() _response: unknown): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      expect.stringMatching(/^The budget of Shop\.written\(\) answers while the handler may still write/),
     ]);
   });
 
@@ -537,6 +569,18 @@ describe('a breaker without a time limit', () => {
     ]);
   });
 
+  it('is not warned of where a budget ends calls that hang', async () => {
+    @Controller('shop')
+    class Shop {
+      @Get()
+      @CircuitBreaker()
+      @Budget('1s')
+      list(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([]);
+  });
+
   it('is warned of in policy objects that are made before the application is up', async () => {
     @Injectable()
     class Repricing {
@@ -545,6 +589,7 @@ describe('a breaker without a time limit', () => {
         resilience.preset('carrier');
         resilience.create({ circuitBreaker: {} }, 'partner');
         resilience.create({ circuitBreaker: {}, timeout: '1s' }, 'limited');
+        resilience.create({ circuitBreaker: {}, budget: '1s' }, 'budgeted');
       }
     }
 
@@ -583,7 +628,7 @@ describe('clientTimeout', () => {
     expect(await warningsOf({ controllers, options: { presets, clientTimeout: 3_200 } })).toEqual([]);
     expect(await warningsOf({ controllers, options: { presets, clientTimeout: 3_199 } })).toEqual([
       'Shop.quotes() does not fit into clientTimeout (3199 ms): 2 x 1500 ms + 200 ms of backoff = 3200 ms. ' +
-        'Lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
+        'Give it a budget that fits, lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
     ]);
   });
 
@@ -593,6 +638,24 @@ describe('clientTimeout', () => {
     expect(warnings).toEqual([
       expect.stringContaining('Shop.quotes()'),
       expect.stringContaining('1 x 2000 ms = 2000 ms'),
+    ]);
+  });
+
+  it('is met by a budget that fits, whatever the attempts would take', async () => {
+    @Controller('shop')
+    @Resilience('carrier')
+    class Budgeted {
+      @Get()
+      @Budget('3s')
+      quotes(): void {}
+    }
+
+    const app = { controllers: [Budgeted] };
+    expect(await warningsOf({ ...app, options: { presets, clientTimeout: 3_000 } })).toEqual([]);
+    expect(await warningsOf({ ...app, options: { presets, clientTimeout: 2_999 } })).toEqual([
+      'Budgeted.quotes() does not fit into clientTimeout (2999 ms): 2 x 2000 ms + 200 ms of backoff = 4200 ms, at most ' +
+        'the budget of 3000 ms. Give it a budget that fits, lower its timeout or attempts, or raise clientTimeout if ' +
+        'clients really wait that long.',
     ]);
   });
 

@@ -6,7 +6,16 @@ export { RESILIENCE_MODULE_OPTIONS } from './resilience.options.js';
 export { ResilienceService } from './resilience.service.js';
 export { ResilienceContext } from './resilience.context.js';
 export { ResilienceEvents } from './resilience.events.js';
-export { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Signal, Timeout } from './resilience.decorators.js';
+export {
+  Budget,
+  Bulkhead,
+  CircuitBreaker,
+  Fallback,
+  Resilience,
+  Retry,
+  Signal,
+  Timeout,
+} from './resilience.decorators.js';
 
 // Policy objects
 export {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  BudgetPolicy,
   BulkheadPolicy,
   CircuitBreakerPolicy,
   FallbackPolicy,
@@ -13,12 +14,12 @@ import {
   type ResiliencePolicy,
 } from 'holdfast';
 import { nearestName, show, withPath, type Stages } from 'holdfast/binding';
-import { mergeStages, type MergedStages, type NamedStage } from './entrypoint/merge-stages.js';
+import { hasLimit, mergeStages, type MergedStages, type NamedStage } from './entrypoint/merge-stages.js';
 import type { DeclaredStages } from './entrypoint/metadata.js';
 import { NamedPolicies, type PolicyKind } from './named-policies.js';
 import { ResilienceEvents } from './resilience.events.js';
 import { RESILIENCE_MODULE_OPTIONS, type ResilienceModuleOptions } from './resilience.options.js';
-import { readSettings, type Settings } from './settings.js';
+import { readSettings, requireRoom, type Settings } from './settings.js';
 
 /** Where stages were written, for messages, and whose they are when nothing else names them. */
 export interface StagePlace {
@@ -80,14 +81,18 @@ export class PolicyRegistry {
   }
 
   /**
-   * Makes the policies of declared stages. `name` is what retry, timeout and fallback are called in events.
+   * Makes the policies of declared stages. `name` is what budget, retry, timeout and fallback are called in events.
    *
    * @throws TypeError beginning with the stage's name, when the parts do not fit together.
    */
   build(merged: MergedStages, name: string): Stages {
-    const { retry, timeout, fallback, circuitBreaker, bulkhead, outboundRateLimit } = merged;
+    const { budget, retry, timeout, fallback, circuitBreaker, bulkhead, outboundRateLimit } = merged;
 
     return {
+      budget: this.#make('budget', budget?.value, (given) => {
+        const { minRemainingMs: minRemaining } = this.settings;
+        return new BudgetPolicy({ name, budget: requireRoom(given, minRemaining), minRemaining });
+      }),
       retry: this.#make('retry', retry, ({ idempotent: _said, ...options }) => new RetryPolicy({ ...options, name })),
       timeout: this.#make('timeout', timeout?.value, (limit) => new TimeoutPolicy({ name, timeout: limit })),
       fallback: this.#make('fallback', fallback, ({ handler, handleIf }) => {
@@ -131,8 +136,8 @@ export class PolicyRegistry {
   }
 
   /** Remembers, until bootstrap has warned of it, that a policy object has a breaker and no limit in time. */
-  noteBoundless({ circuitBreaker, timeout }: MergedStages, label: string): void {
-    if (circuitBreaker !== undefined && timeout === undefined) this.#boundless?.push(label);
+  noteBoundless(merged: MergedStages, label: string): void {
+    if (merged.circuitBreaker !== undefined && !hasLimit(merged)) this.#boundless?.push(label);
   }
 
   /** What was remembered. Later policies are not. */

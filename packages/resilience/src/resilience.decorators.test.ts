@@ -3,16 +3,18 @@ import { TimeoutPolicy } from 'holdfast';
 import { Attempt } from 'holdfast/binding';
 import { describe, expect, it, vi } from 'vitest';
 import { readDeclarations } from './entrypoint/metadata.js';
-import { Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Timeout } from './resilience.decorators.js';
+import { Budget, Bulkhead, CircuitBreaker, Fallback, Resilience, Retry, Timeout } from './resilience.decorators.js';
 
 describe('the decorators', () => {
   it('write down what they were given, on methods and on classes', () => {
     const retry = Object.freeze({ attempts: 2 });
     const flat = () => [];
 
+    @Budget()
     @Timeout()
     @Bulkhead('pool')
     class Shop {
+      @Budget('3s')
       @Retry(retry)
       @Timeout('1s')
       @CircuitBreaker({ minimumCalls: 5 })
@@ -24,6 +26,7 @@ describe('the decorators', () => {
 
     expect(readDeclarations(Shop.prototype.list)).toEqual({
       stages: {
+        budget: { value: '3s' },
         retry: { value: retry },
         timeout: { value: '1s' },
         circuitBreaker: { value: { minimumCalls: 5 } },
@@ -33,7 +36,7 @@ describe('the decorators', () => {
       preset: { value: 'carrier' },
     });
     expect(readDeclarations(Shop)).toEqual({
-      stages: { timeout: { value: undefined }, bulkhead: { value: 'pool' } },
+      stages: { budget: { value: undefined }, timeout: { value: undefined }, bulkhead: { value: 'pool' } },
       preset: undefined,
     });
   });
@@ -289,6 +292,10 @@ describe('the types of the others', () => {
     Timeout('500');
     // @ts-expect-error - there is no such unit
     Timeout('5 sec');
+    // @ts-expect-error - a budget has a unit
+    Budget('500');
+    // @ts-expect-error - a budget is for all attempts, so it is no function of one
+    Budget((attempt: number) => attempt * 100);
     // @ts-expect-error - a preset has a name
     Resilience();
     // @ts-expect-error - an unknown window

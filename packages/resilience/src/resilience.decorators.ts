@@ -1,5 +1,5 @@
 import { createParamDecorator } from '@nestjs/common';
-import type { BulkheadOptions, CircuitBreakerOptions, FallbackOptions } from 'holdfast';
+import type { BulkheadOptions, CircuitBreakerOptions, Duration, FallbackOptions } from 'holdfast';
 import { declare, type EntrypointFallback, type RetrySettings } from './entrypoint/metadata.js';
 import { readSignal } from './entrypoint/signal-parameter.js';
 import { watched, watchMethods, type Method } from './entrypoint/watched-method.js';
@@ -43,6 +43,20 @@ export function Retry(options: RetryDecoratorOptions | number | false = {}): Ent
  */
 export function Timeout(timeout?: AttemptTimeout): EntrypointDecorator {
   return decorate((target, key, descriptor) => declare('timeout', timeout, { target, key, descriptor }));
+}
+
+/**
+ * Gives the handler this much time for all that it does: attempts, the waits between them, queues. A fallback answers
+ * outside of it. Greater than 0. Without an argument: the budget of the preset or class, and where neither sets one,
+ * `defaults.budget`.
+ *
+ * @example
+ * ```ts
+ * @Budget('3s')
+ * ```
+ */
+export function Budget(budget?: Duration): EntrypointDecorator {
+  return decorate((target, key, descriptor) => declare('budget', budget, { target, key, descriptor }));
 }
 
 /**

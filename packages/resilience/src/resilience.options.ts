@@ -23,6 +23,8 @@ export type RetryStageOptions = Omit<RetryOptions, 'name'>;
  * instance of that name, which is configured elsewhere.
  */
 export interface ResiliencePreset {
+  /** For all attempts, the waits between them and queues together; the fallback answers outside. Greater than 0. */
+  readonly budget?: Duration | undefined;
   /** `false` or 1 makes one attempt. At entrypoints it applies to safe operations only. */
   readonly retry?: number | false | (RetryStageOptions & NotPolicy) | undefined;
   readonly timeout?: AttemptTimeout | undefined;
@@ -35,6 +37,8 @@ export interface ResiliencePreset {
 
 /** Fills in the fields that a decorator or a preset leaves open. Never turns a stage on. */
 export interface ResilienceDefaults {
+  /** Greater than 0. Only for a bare `@Budget()`. */
+  readonly budget?: Duration | undefined;
   readonly retry?: number | RetryStageOptions | undefined;
   readonly timeout?: AttemptTimeout | undefined;
   readonly circuitBreaker?: Omit<CircuitBreakerOptions, 'name'> | undefined;
@@ -53,6 +57,10 @@ export interface ResilienceModuleOptions {
    * entrypoint whose worst case is longer. Default: nothing is compared.
    */
   readonly clientTimeout?: Duration | undefined;
+  /**
+   * Nothing is started with less time left of a budget, or of what a caller will wait. Below every budget. Default 1 ms.
+   */
+  readonly minRemaining?: Duration | undefined;
   /** Refuses the name of a breaker or bulkhead that nobody configures. Default `false`: most of them get the defaults. */
   readonly strictNames?: boolean | undefined;
 }

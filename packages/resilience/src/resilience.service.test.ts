@@ -3,6 +3,7 @@ import { Test } from '@nestjs/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { boot, closeAll } from '../test/boot.js';
 import {
+  Budget,
   Bulkhead,
   BulkheadPolicy,
   CircuitBreaker,
@@ -485,6 +486,11 @@ describe('budgets()', () => {
       @Retry(2)
       limited(): void {}
 
+      @Get('budgeted')
+      @Resilience('carrier')
+      @Budget('3s')
+      budgeted(): void {}
+
       @Get('plain')
       plain(): void {}
     }
@@ -511,6 +517,12 @@ describe('budgets()', () => {
         worstCaseMs: 3_200,
         retryAfterMs: 1_800,
         arithmetic: '2 x 1000 ms + 2 x 500 ms of rate limit + 200 ms of backoff = 3200 ms',
+      },
+      {
+        source: 'Shop.budgeted',
+        worstCaseMs: 3_000,
+        retryAfterMs: 0,
+        arithmetic: '2 x 2000 ms + 200 ms of backoff = 4200 ms, at most the budget of 3000 ms',
       },
     ]);
   });

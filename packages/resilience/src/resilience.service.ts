@@ -44,7 +44,7 @@ export class ResilienceService {
    */
   create(options: ResiliencePreset, name = 'anonymous'): ResiliencePolicy {
     const stages = readStages(options);
-    checkOverDefaults(stages, this.registry.settings.defaults);
+    checkOverDefaults(stages, this.registry.settings);
     const merged = this.registry.mergeAlone(name, stages);
     const policy = composeStages(this.registry.buildPrivate(merged, name), name);
     this.registry.noteBoundless(merged, `create(…, "${name}")`);

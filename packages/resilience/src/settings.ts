@@ -26,20 +26,23 @@ export interface Settings {
   readonly isGlobal: boolean | undefined;
   readonly strictNames: boolean;
   readonly clientTimeoutMs: number | undefined;
+  /** `undefined` when the engine's default holds. */
+  readonly minRemainingMs: number | undefined;
   /** Where `idempotent` was written although only a decorator can say it, such as `presets.carrier`. */
   readonly strayIdempotent: readonly string[];
-  /** Presets that have the key `timeout` without a value, such as `presets.carrier`. */
-  readonly unsetTimeouts: readonly string[];
+  /** Limits of presets that are there without a value, such as `presets.carrier.timeout`. */
+  readonly unsetLimits: readonly string[];
 }
 
 /** What is legal, and worth a warning. */
 interface Oddities {
   readonly strayIdempotent: string[];
-  readonly unsetTimeouts: string[];
+  readonly unsetLimits: string[];
 }
 
-const KNOWN = ['defaults', 'presets', 'mapErrors', 'isGlobal', 'clientTimeout', 'strictNames'];
-const DEFAULTS_KNOWN = ['retry', 'timeout', 'circuitBreaker', 'bulkhead'];
+const KNOWN = ['defaults', 'presets', 'mapErrors', 'isGlobal', 'clientTimeout', 'minRemaining', 'strictNames'];
+const DEFAULTS_KNOWN = ['budget', 'retry', 'timeout', 'circuitBreaker', 'bulkhead'];
+const LIMITS = ['budget', 'timeout'] as const;
 
 /** @throws TypeError naming the option, such as `presets.carrier.retry.attempts`. */
 export function readSettings(options: ResilienceModuleOptions): Settings {
@@ -49,18 +52,21 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
     'ResilienceModule takes { defaults, presets, … }; a factory has to return such an object.',
   );
   rejectUnknown(options, KNOWN);
-  const odd: Oddities = { strayIdempotent: [], unsetTimeouts: [] };
+  const odd: Oddities = { strayIdempotent: [], unsetLimits: [] };
   const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
+  const { minRemaining } = options;
+  const minRemainingMs = minRemaining === undefined ? undefined : parseDuration(minRemaining, 'minRemaining');
   const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, odd);
 
   return {
     defaults,
-    presets: readPresets(presets, defaults, odd),
+    presets: readPresets(presets, { defaults, minRemainingMs }, odd),
     mapErrors: requireBoolean(mapErrors, 'mapErrors'),
     isGlobal: isGlobal === undefined ? undefined : requireBoolean(isGlobal, 'isGlobal'),
     strictNames: requireBoolean(strictNames, 'strictNames'),
     clientTimeoutMs:
       clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
+    minRemainingMs,
     ...odd,
   };
 }
@@ -102,7 +108,7 @@ function refuseNamed(stage: 'circuitBreaker' | 'bulkhead', options: unknown): vo
 
 function readPresets(
   presets: NonNullable<ResilienceModuleOptions['presets']>,
-  defaults: ResilienceDefaults,
+  background: Background,
   odd: Oddities,
 ): ReadonlyMap<string, DeclaredStages> {
   requireObject(presets, 'presets', "Use { carrier: { timeout: '2s' } }, for example.");
@@ -113,8 +119,10 @@ function readPresets(
       const path = `presets.${name}`;
       const stages = withPath(path, () => {
         const declared = readStages(withoutIdempotent(preset, () => odd.strayIdempotent.push(path)));
-        if ('timeout' in preset && preset.timeout === undefined) odd.unsetTimeouts.push(path);
-        checkOverDefaults(declared, defaults);
+        for (const limit of LIMITS) {
+          if (limit in preset && preset[limit] === undefined) odd.unsetLimits.push(`${path}.${limit}`);
+        }
+        checkOverDefaults(declared, background);
         return declared;
       });
       return [name, stages];
@@ -122,9 +130,13 @@ function readPresets(
   );
 }
 
+/** What stages are checked against, besides themselves. */
+type Background = Pick<Settings, 'defaults' | 'minRemainingMs'>;
+
 /** Checks what only shows once the defaults are under it. */
-export function checkOverDefaults(stages: DeclaredStages, defaults: ResilienceDefaults): void {
-  const { retry, circuitBreaker, bulkhead } = stages;
+export function checkOverDefaults(stages: DeclaredStages, { defaults, minRemainingMs }: Background): void {
+  const { budget, retry, circuitBreaker, bulkhead } = stages;
+  if (budget?.value !== undefined) withPath('budget', () => requireRoom(budget.value, minRemainingMs));
   if (retry !== undefined) withPath('retry', () => resolveRetryOptions(overlayRetry(defaults.retry, retry.value)));
   if (circuitBreaker !== undefined && isDefinition(circuitBreaker.value)) {
     const options: CircuitBreakerOptions = { ...defaults.circuitBreaker, ...circuitBreaker.value };
@@ -134,6 +146,18 @@ export function checkOverDefaults(stages: DeclaredStages, defaults: ResilienceDe
     const options: BulkheadOptions = { ...defaults.bulkhead, ...bulkhead.value };
     withPath('bulkhead', () => resolveBulkheadOptions(options));
   }
+}
+
+/** The budget in milliseconds, in which something can be started. */
+export function requireRoom(budget: unknown, minRemainingMs: number | undefined): number {
+  const budgetMs = parseDuration(budget, '', { positive: true });
+  if (minRemainingMs === undefined || budgetMs > minRemainingMs) return budgetMs;
+
+  throw new OptionError(
+    '',
+    `${budgetMs} ms are not more than the module's minRemaining of ${minRemainingMs} ms, so nothing would start. ` +
+      'Raise the budget, or lower minRemaining.',
+  );
 }
 
 function isDefinition<T extends { readonly name?: string | undefined }>(value: string | T): value is T {

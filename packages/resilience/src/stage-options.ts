@@ -1,5 +1,6 @@
 import {
   OptionError,
+  parseDuration,
   readFallback,
   refusePolicy,
   rejectUnknown,
@@ -27,6 +28,7 @@ type Stage = keyof StageSettings;
 
 /** The stages in the order in which they are documented. */
 export const STAGES = [
+  'budget',
   'retry',
   'timeout',
   'circuitBreaker',
@@ -70,7 +72,7 @@ function fallbackSettings(value: unknown): FallbackSettings {
 /** Refuses what the decorators on one place say, if it cannot be right whatever it is merged with. */
 export function checkDecorated(stages: DeclaredStages): void {
   for (const [stage, { value }] of Object.entries(stages) as [Stage, Setting<unknown>][]) {
-    if (stage === 'timeout' && value === undefined) continue;
+    if (isBare(stage, value)) continue;
 
     withPath(stage, () => {
       refusePolicy(value, EXPECTED[stage]);
@@ -79,7 +81,13 @@ export function checkDecorated(stages: DeclaredStages): void {
   }
 }
 
+/** Whether a decorator only turns its stage on, and leaves to others how long it is. */
+function isBare(stage: Stage, value: unknown): boolean {
+  return value === undefined && (stage === 'timeout' || stage === 'budget');
+}
+
 const EXPECTED: Readonly<Record<Stage, string>> = {
+  budget: 'a duration',
   retry: 'options, a number of attempts, or false',
   timeout: 'a duration or a function of the attempt',
   circuitBreaker: 'options or a name',
@@ -89,6 +97,7 @@ const EXPECTED: Readonly<Record<Stage, string>> = {
 };
 
 const CHECKS: Readonly<Record<Stage, (value: unknown) => void>> = {
+  budget: (value) => void parseDuration(value, '', { positive: true }),
   retry: (value) => {
     if (typeof value === 'object' && value !== null) refuseUnknownRetry(value);
     resolveRetryOptions(value as RetrySettings);

@@ -7,7 +7,7 @@ import { ResilienceInterceptor } from './resilience.interceptor.js';
 import {
   boundlessBreaker,
   strayIdempotent,
-  unsetTimeout,
+  unsetLimit,
   warnOfBudget,
   warnOfHandler,
   warnOfMethod,
@@ -46,7 +46,7 @@ export class Explorer {
     this.checkGlobal();
     const classes = this.findClasses();
     const { settings } = this.registry;
-    const warnings = [...settings.strayIdempotent.map(strayIdempotent), ...settings.unsetTimeouts.map(unsetTimeout)];
+    const warnings = [...settings.strayIdempotent.map(strayIdempotent), ...settings.unsetLimits.map(unsetLimit)];
     // First every name and how it is configured, then the policies: no order of classes matters.
     const entrypoints = classes.flatMap((found) => (isEntryClass(found.cls) ? this.draftClass(found) : []));
     warnings.push(...this.checkNames());

@@ -145,6 +145,29 @@ describe('timeout', () => {
   });
 });
 
+describe('budget', () => {
+  const cases: [string, Written4, ResilienceDefaults['budget'], unknown][] = [
+    ['is off where nobody asks for it, whatever the defaults say', {}, '5s', undefined],
+    ['is that of the handler', { handler: { budget: 1 }, handlerPreset: { budget: 2 } }, '5s', { value: 1 }],
+    ['is that of the preset', { handlerPreset: { budget: 2 }, class: { budget: 3 } }, '5s', { value: 2 }],
+    ['is that of the class', { class: { budget: 3 }, classPreset: { budget: 4 } }, '5s', { value: 3 }],
+    ["is that of the class's preset", { classPreset: { budget: 4 } }, '5s', { value: 4 }],
+    ['skips a bare one', { handler: { budget: undefined }, class: { budget: 3 } }, '5s', { value: 3 }],
+    ['takes the default for a bare one only', { handler: { budget: undefined } }, '5s', { value: '5s' }],
+    [
+      'is on without a duration when nobody has one',
+      { handler: { budget: undefined } },
+      undefined,
+      { value: undefined },
+    ],
+    ['has nothing to do with a timeout', { handler: { timeout: 1 } }, '5s', undefined],
+  ];
+
+  it.each(cases)('%s', (_case, written, budget, expected) => {
+    expect(merge(written, { budget }).budget).toEqual(expected);
+  });
+});
+
 describe.each(['circuitBreaker', 'bulkhead'] as const)('%s', (stage) => {
   const option = stage === 'circuitBreaker' ? 'minimumCalls' : 'maxConcurrent';
   const other = stage === 'circuitBreaker' ? 'openDuration' : 'maxQueue';

@@ -1,4 +1,4 @@
-import type { BulkheadOptions, CircuitBreakerOptions, OutboundRateLimitOptions } from 'holdfast';
+import type { BulkheadOptions, CircuitBreakerOptions, Duration, OutboundRateLimitOptions } from 'holdfast';
 import type { AttemptTimeout, ResilienceDefaults } from '../resilience.options.js';
 import { given } from '../stage-options.js';
 import type { DeclaredStages, FallbackSettings, RetrySettings, Setting, StageSettings } from './metadata.js';
@@ -35,6 +35,8 @@ export interface MergedFallback extends FallbackSettings {
 }
 
 export interface MergedStages {
+  /** `budget.value` is undefined when the stage is on and nobody says how long. */
+  readonly budget: Setting<Duration | undefined> | undefined;
   readonly retry: RetrySettings | undefined;
   /** `timeout.value` is undefined when the stage is on and nobody says how long. */
   readonly timeout: Setting<AttemptTimeout | undefined> | undefined;
@@ -55,14 +57,20 @@ export interface MergeInput {
 
 export function mergeStages({ levels, defaults, source }: MergeInput): MergedStages {
   return {
+    budget: mergeLimit(settingsOf(levels, 'budget'), defaults.budget),
     retry: mergeRetry(settingsOf(levels, 'retry'), defaults.retry),
-    timeout: mergeTimeout(levels, defaults.timeout),
+    timeout: mergeLimit(settingsOf(levels, 'timeout'), defaults.timeout),
     circuitBreaker: mergeNamed<CircuitBreakerOptions>(settingsOf(levels, 'circuitBreaker'), source),
     bulkhead: mergeNamed<BulkheadOptions>(settingsOf(levels, 'bulkhead'), source),
     outboundRateLimit: mergeNamed<OutboundRateLimitOptions>(settingsOf(levels, 'outboundRateLimit'), source),
     fallback: mergeFallback(settingsOf(levels, 'fallback')),
     retryOnHandler: levels.some(({ on, preset, stages }) => on === 'handler' && !preset && stages.retry !== undefined),
   };
+}
+
+/** Whether something ends a call that hangs. */
+export function hasLimit({ budget, timeout }: Pick<MergedStages, 'budget' | 'timeout'>): boolean {
+  return budget !== undefined || timeout !== undefined;
 }
 
 /** What one level says about one stage. */
@@ -121,11 +129,11 @@ function retryFields(settings: StageSettings['retry'] | undefined): RetrySetting
   return settings ?? {};
 }
 
-function mergeTimeout(
-  levels: readonly Level[],
-  ofDefaults: AttemptTimeout | undefined,
-): Setting<AttemptTimeout | undefined> | undefined {
-  const placed = settingsOf(levels, 'timeout');
+/** The most specific one that says how long; a bare decorator only turns the stage on. */
+function mergeLimit<T>(
+  placed: readonly Placed<T | undefined>[],
+  ofDefaults: T | undefined,
+): Setting<T | undefined> | undefined {
   if (placed.length === 0) return undefined;
 
   return placed.find(({ setting }) => setting.value !== undefined)?.setting ?? { value: ofDefaults };

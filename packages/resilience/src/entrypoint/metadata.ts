@@ -3,6 +3,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type {
   BulkheadOptions,
   CircuitBreakerOptions,
+  Duration,
   FallbackHandler,
   FallbackOptions,
   OutboundRateLimitOptions,
@@ -31,6 +32,8 @@ export interface FallbackSettings extends Omit<FallbackOptions, 'name'> {
 
 /** What each stage may be set to. */
 export interface StageSettings {
+  /** `undefined` is a bare `@Budget()`: the stage is on, and its duration comes from elsewhere. */
+  readonly budget: Duration | undefined;
   readonly retry: number | false | RetrySettings;
   /** `undefined` is a bare `@Timeout()`: the stage is on, and its duration comes from elsewhere. */
   readonly timeout: AttemptTimeout | undefined;
@@ -55,6 +58,7 @@ export interface Declarations {
 }
 
 const KEYS = {
+  budget: 'nestjs:resilience:budget',
   retry: 'nestjs:resilience:retry',
   timeout: 'nestjs:resilience:timeout',
   circuitBreaker: 'nestjs:resilience:circuit-breaker',

@@ -1,6 +1,7 @@
 import '../install.js';
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import {
+  BudgetPolicy,
   BulkheadFullError,
   BulkheadPolicy,
   CircuitBreakerPolicy,
@@ -320,6 +321,23 @@ describe('executeObservable', () => {
       await vi.advanceTimersByTimeAsync(150);
       expect(heard).toEqual([{ error: expect.any(ResilienceTimeoutError) }]);
     });
+  });
+
+  it('bound what is used inside of a budget until the first value, and not afterwards', async () => {
+    const values = new Subject<number>();
+    let look: () => Promise<unknown> = () => Promise.reject(lost);
+    const { heard } = listen(
+      new BudgetPolicy(100).executeObservable(() => {
+        look = AsyncResource.bind(() => retry(1).execute(({ deadline }) => deadline));
+        return values;
+      }),
+    );
+    expect(await look()).toMatchObject({ budgetMs: 100 });
+    values.next(1);
+    await vi.advanceTimersByTimeAsync(100);
+
+    expect(await look()).toBeUndefined();
+    expect(heard).toEqual([1]);
   });
 
   describe('a subscriber that leaves', () => {

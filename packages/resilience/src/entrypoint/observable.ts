@@ -95,9 +95,12 @@ export class ObservableExecution extends Execution {
     this.subscriber.next(value);
   }
 
-  /** From now on nothing is repeated, replaced or timed out. */
+  /** From now on nothing is repeated, replaced or timed out, and what is used inside has met the budget too. */
   protected commit(): void {
+    if (this.committed) return;
+
     this.committed = true;
+    this.deadline = this.outer?.deadline;
   }
 
   protected stopListening(): void {

@@ -14,7 +14,7 @@ import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { BulkheadFullError, type AttemptContext, type ResiliencePolicy } from 'holdfast';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { boot, closeAll } from '../../test/boot.js';
-import { Bulkhead, CircuitBreaker, Fallback, Resilience, ResilienceService, Retry, Timeout } from '../index.js';
+import { Budget, Bulkhead, CircuitBreaker, Fallback, Resilience, ResilienceService, Retry, Timeout } from '../index.js';
 import type { ResilienceModuleOptions } from '../index.js';
 import { describeHandler, isEntryClass } from './handler.js';
 import { Planner, type Plan } from './plan.js';
@@ -48,6 +48,7 @@ function stagesOf(policy: ResiliencePolicy | undefined): string[] {
 
 const ALL = [
   'FallbackPolicy',
+  'BudgetStage',
   'RetryPolicy',
   'CircuitBreakerPolicy',
   'OutboundRateLimitPolicy',
@@ -63,6 +64,7 @@ const presets = {
     circuitBreaker: {},
     retry: { attempts: 2, retryOnResult: () => true, backoff: () => 0 },
     fallback: () => 'flat',
+    budget: '3s',
   },
 } as const;
 
@@ -76,6 +78,7 @@ describe('a plan', () => {
 
       @Bulkhead()
       @Timeout('1s')
+      @Budget('3s')
       @Get('written')
       @CircuitBreaker()
       @Retry()
@@ -99,7 +102,7 @@ describe('a plan', () => {
     const plan = planOf('list') as Plan;
     const withRetry = plan.withRetry.pipeline.stages;
 
-    expect(plan.withoutRetry.pipeline.stages).toEqual(withRetry.filter((_stage, index) => index !== 1));
+    expect(plan.withoutRetry.pipeline.stages).toEqual(withRetry.filter((_stage, index) => index !== 2));
     plan.withoutRetry.pipeline.stages.forEach((stage) => expect(withRetry).toContain(stage));
   });
 
@@ -139,6 +142,7 @@ describe('a plan', () => {
 
     expect(planOf('list')?.source).toBe('Shop.list');
     expect(stages.map(({ name }) => name)).toEqual([
+      'Shop.list',
       'Shop.list',
       'Shop.list',
       'carrier',

@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import type { AttemptContext, ResiliencePolicy } from 'holdfast';
-import { composeStages, resolveOutboundRateLimitOptions, resolveRetryOptions, resolveTimeout } from 'holdfast/binding';
+import {
+  composeStages,
+  parseDuration,
+  resolveOutboundRateLimitOptions,
+  resolveRetryOptions,
+  resolveTimeout,
+} from 'holdfast/binding';
 import { PolicyRegistry } from '../registry.js';
 import { checkDecorated } from '../stage-options.js';
 import { describeHandler, methodNameOf, methodsOf, writesResponse, type Handler } from './handler.js';
@@ -79,7 +85,7 @@ export class Planner {
     const merged = mergeStages({ levels, defaults: this.registry.settings.defaults, source });
     const lostFallback = merged.fallback !== undefined && writesResponse(handler);
     const stages = lostFallback ? { ...merged, fallback: undefined } : merged;
-    if (stages.timeout !== undefined && stages.timeout.value === undefined) throw bareTimeout(source);
+    refuseBare(stages, source);
 
     this.registry.declare(stages, { place: source, owner: handler.cls });
     return { handler, stages, rule: ruleOf(handler, stages), lostFallback };
@@ -180,7 +186,7 @@ export class Planner {
   }
 
   #budgetOf({ handler, stages, rule }: Draft): TimeBudget {
-    const { retry, timeout, outboundRateLimit } = stages;
+    const { budget, retry, timeout, outboundRateLimit } = stages;
     const limits = outboundRateLimit && this.registry.outboundRateLimits.optionsOf(outboundRateLimit.name);
     const { attempts } = resolveRetryOptions(retry === undefined ? false : { attempts: retry.attempts });
 
@@ -188,6 +194,7 @@ export class Planner {
 
     return timeBudget({
       source: handler.source,
+      budgetMs: budget && parseDuration(budget.value, ''),
       attempts: mayEverRepeat(rule, handler.kinds) ? attempts : 1,
       // One that learns gives no call more than its ceiling.
       timeout: typeof limit === 'object' ? limit.maxMs : limit,
@@ -232,11 +239,19 @@ function atDecorators<T>(place: string, read: () => T): T {
   }
 }
 
-function bareTimeout(source: string): Error {
-  return new Error(
-    `Resilience decorators on ${source}: timeout: @Timeout() has no duration, and none comes from a preset, the class ` +
-      "or defaults.timeout. Give it one, such as @Timeout('2s').",
-  );
+/** A bare decorator whose duration nobody gives. */
+function refuseBare(stages: MergedStages, source: string): void {
+  for (const [stage, decorator] of [
+    ['budget', 'Budget'],
+    ['timeout', 'Timeout'],
+  ] as const) {
+    if (stages[stage] === undefined || stages[stage].value !== undefined) continue;
+
+    throw new Error(
+      `Resilience decorators on ${source}: ${stage}: @${decorator}() has no duration, and none comes from a preset, the ` +
+        `class or defaults.${stage}. Give it one, such as @${decorator}('2s').`,
+    );
+  }
 }
 
 function missingMethod(name: string, cls: Function, source: string): Error {

@@ -4,6 +4,7 @@ import { timeBudget, type TimeBudgetInput } from './time-budget.js';
 const budget = (input: Partial<TimeBudgetInput>) =>
   timeBudget({
     source: 'Shop.list',
+    budgetMs: undefined,
     attempts: 1,
     timeout: 1_000,
     maxWaitMs: undefined,
@@ -95,6 +96,42 @@ describe('the worst case of an entrypoint', () => {
     expect(budget({ attempts: 1_000_000, timeout: 10, backoff: { delay: 1, maxDelay: 5 } }).worstCaseMs).toBe(
       10_000_000 + 1 + 2 + 4 + 999_996 * 5,
     );
+  });
+});
+
+describe('the worst case within a budget', () => {
+  const sum = { attempts: 2, timeout: 1_500, backoff: { delay: '200ms', maxDelay: '2s' } } as const;
+
+  it.each([
+    [3_199, 3_199, '2 x 1500 ms + 200 ms of backoff = 3200 ms, at most the budget of 3199 ms'],
+    [3_200, 3_200, '2 x 1500 ms + 200 ms of backoff = 3200 ms'],
+    [9_000, 3_200, '2 x 1500 ms + 200 ms of backoff = 3200 ms'],
+  ])('of %i ms is %i ms', (budgetMs, worstCaseMs, arithmetic) => {
+    expect(budget({ ...sum, budgetMs })).toMatchObject({ worstCaseMs, arithmetic });
+  });
+
+  it.each([
+    [3_000, 0],
+    [3_200, 0],
+    [4_000, 800],
+    [5_000, 1_800],
+    [9_000, 1_800],
+  ])('of %i ms leaves hints %i ms', (budgetMs, retryAfterMs) => {
+    expect(budget({ ...sum, budgetMs }).retryAfterMs).toBe(retryAfterMs);
+  });
+
+  it.each([
+    ['an attempt', { timeout: undefined }],
+    ['the attempts', { attempts: Infinity }],
+  ])('is that budget where nothing else ends %s', (_what, input) => {
+    expect(budget({ ...input, budgetMs: 3_000 })).toEqual({
+      source: 'Shop.list',
+      worstCaseMs: 3_000,
+      retryAfterMs: 0,
+      arithmetic: expect.stringMatching(
+        /^(no timeout|attempts: Infinity).* = Infinity, at most the budget of 3000 ms$/,
+      ),
+    });
   });
 });
 

@@ -6,11 +6,11 @@ export interface TimeBudget {
   /** The entrypoint, such as `ShippingController.getQuotes`. */
   readonly source: string;
   /**
-   * Milliseconds until the last attempt is given up, when each of them takes all of its time. `Infinity` when nothing
-   * ends an attempt, or nothing ends the attempts. A fallback's own time comes on top.
+   * Milliseconds until the last attempt is given up, when each of them takes all of its time; at most the budget.
+   * `Infinity` when nothing ends an attempt, or nothing ends the attempts. A fallback's own time comes on top.
    */
   readonly worstCaseMs: number;
-  /** Milliseconds that `Retry-After` hints of the dependency may add to that. */
+  /** Milliseconds that `Retry-After` hints of the dependency may add to that, within the budget. */
   readonly retryAfterMs: number;
   /** How the worst case adds up, such as `2 x 1500 ms + 200 ms of backoff = 3200 ms`. */
   readonly arithmetic: string;
@@ -18,6 +18,8 @@ export interface TimeBudget {
 
 export interface TimeBudgetInput {
   readonly source: string;
+  /** For all attempts together; `undefined` without one. */
+  readonly budgetMs: number | undefined;
   /** How many attempts a call may make; 1 where it is never repeated. */
   readonly attempts: number;
   /** In milliseconds, or a function of the attempt; `undefined` without a limit. */
@@ -32,6 +34,25 @@ export interface TimeBudgetInput {
 const MOST_STEPS = 1_000;
 
 export function timeBudget(input: TimeBudgetInput): TimeBudget {
+  const sum = sumOfAttempts(input);
+
+  return input.budgetMs === undefined ? sum : cap(sum, input.budgetMs);
+}
+
+/** The same within a budget for all of it. */
+function cap({ source, worstCaseMs, retryAfterMs, arithmetic }: TimeBudget, budgetMs: number): TimeBudget {
+  if (worstCaseMs + retryAfterMs <= budgetMs) return { source, worstCaseMs, retryAfterMs, arithmetic };
+
+  const cappedMs = Math.min(worstCaseMs, budgetMs);
+  return {
+    source,
+    worstCaseMs: cappedMs,
+    retryAfterMs: Number.isFinite(worstCaseMs) ? budgetMs - cappedMs : 0,
+    arithmetic: worstCaseMs > budgetMs ? `${arithmetic}, at most the budget of ${budgetMs} ms` : arithmetic,
+  };
+}
+
+function sumOfAttempts(input: TimeBudgetInput): TimeBudget {
   const { source, attempts, timeout, maxWaitMs = 0 } = input;
   if (timeout === undefined) return boundless(source, 'no timeout: nothing ends an attempt');
   if (attempts === Infinity) return boundless(source, 'attempts: Infinity, and no limit for all of them together');

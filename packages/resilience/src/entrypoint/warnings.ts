@@ -1,4 +1,5 @@
 import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from './handler.js';
+import { hasLimit } from './merge-stages.js';
 import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
 import { mayEverRepeat } from './repeatable.js';
@@ -112,9 +113,9 @@ function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {
         'fallback returns would go nowhere. Use @Res({ passthrough: true }), or answer inside the handler.',
     );
   }
-  if (stages.timeout !== undefined) {
+  if (hasLimit(stages)) {
     warnings.push(
-      `The timeout of ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
+      `The ${stages.timeout === undefined ? 'budget' : 'timeout'} of ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
         'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
     );
   }
@@ -123,7 +124,7 @@ function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {
 }
 
 function warnOfBreaker({ handler, stages }: Draft): string[] {
-  if (stages.circuitBreaker === undefined || stages.timeout !== undefined) return [];
+  if (stages.circuitBreaker === undefined || hasLimit(stages)) return [];
 
   return [boundlessBreaker(`${handler.source}()`)];
 }
@@ -141,15 +142,17 @@ export function warnOfBudget({ source, worstCaseMs, arithmetic }: TimeBudget, cl
   if (worstCaseMs <= clientTimeoutMs) return [];
 
   return [
-    `${source}() does not fit into clientTimeout (${clientTimeoutMs} ms): ${arithmetic}. ` +
-      'Lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
+    `${source}() does not fit into clientTimeout (${clientTimeoutMs} ms): ${arithmetic}. Give it a budget that fits, ` +
+      'lower its timeout or attempts, or raise clientTimeout if clients really wait that long.',
   ];
 }
 
 /** Most likely a setting that was not found: without the key, nobody would have expected a limit. */
-export function unsetTimeout(place: string): string {
+export function unsetLimit(path: string): string {
+  const missed = path.endsWith('.budget') ? 'nothing limits all attempts together' : 'an attempt may take for ever';
+
   return (
-    `${place}.timeout is given as undefined, so the stage is off: an attempt may take for ever. Give it a duration ` +
+    `${path} is given as undefined, so the stage is off: ${missed}. Give it a duration ` +
     '(does it come from an environment variable that is not set?), or leave the key out if that is meant.'
   );
 }

@@ -22,11 +22,15 @@ const project = (name: string, folder: string, include: string[]): TestProjectIn
   },
 });
 
-/** The shop's end-to-end suites start its compiled files. */
-const compiled = (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
+/** For end-to-end suites that start compiled files: `build` brings them up to date. */
+const compiled = (base: TestProjectInlineConfiguration, build: string): TestProjectInlineConfiguration => ({
   ...base,
-  test: { ...base.test, globalSetup: [at('examples/shop/e2e/build-shop.ts')] },
+  test: { ...base.test, globalSetup: [at(build)] },
 });
+
+const BUILD_SHOP = 'examples/shop/e2e/build-shop.ts';
+const BUILD_CLIENT = 'examples/adaptive-client/e2e/build-client.ts';
+const TESTS_OF_EXAMPLES = ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts'];
 
 /** Runs when all others have ended: for a suite whose subject is real time. */
 const alone = (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
@@ -41,11 +45,15 @@ export default defineConfig({
       project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
       project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
-      compiled(project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts'])),
-      alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']))),
-      ...['product-page', 'home-bff', 'edge-gateway', 'adaptive-client'].map((name) =>
-        project(name, `examples/${name}`, ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts']),
+      compiled(
+        project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts']),
+        BUILD_SHOP,
       ),
+      alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']), BUILD_SHOP)),
+      ...['product-page', 'home-bff', 'edge-gateway'].map((name) =>
+        project(name, `examples/${name}`, TESTS_OF_EXAMPLES),
+      ),
+      compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -1,0 +1,20 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
+
+/** @returns The address that the server listens on. Port 0 takes any free one. */
+export async function listen(server: Server, port = 0): Promise<URL> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+/** Hangs up on whoever is still there; resolves when the port is free. */
+export async function close(server: Server, hangUp: () => void): Promise<void> {
+  if (!server.listening) return;
+
+  const closed = once(server, 'close');
+  server.close();
+  hangUp();
+  await closed;
+}

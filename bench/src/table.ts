@@ -1,3 +1,4 @@
+import { layOut } from './columns.js';
 import type { Row } from './rows.js';
 import type { RunResult } from './run-row.js';
 import { median } from './statistics.js';
@@ -36,19 +37,9 @@ export function sumUp(row: Row, runs: readonly RunResult[]): Line {
 
 const HEADINGS = ['case', 'against', 'hooks', 'ours', 'other', 'result', 'runs', 'target', '', 'bare call'];
 
-/** The table as text, every column as wide as its widest cell; figures to the right. */
+/** The table as text: names to the left, figures to the right. */
 export function renderTable(lines: readonly Line[]): string {
-  const rows = [HEADINGS, ...lines.map(cellsOf)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
-
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return layOut([HEADINGS, ...lines.map(cellsOf)], 3);
 }
 
 function cellsOf(line: Line): string[] {

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../test/fake-clock.js';
 import { outcomeOf } from '../test/outcome.js';
 import { WatchedController } from '../test/watched-signal.js';
-import { RetryPolicy, type AttemptContext } from './index.js';
+import { CircuitBreakerPolicy, RetryPolicy, type AttemptContext } from './index.js';
+import { runInScope } from './scope.js';
 
 useFakeClock();
 
@@ -23,5 +24,24 @@ describe('work inside another attempt that aborts its own caller when it is give
 
     expect(call.value).toBe(reason);
     expect([first.listeners, second.listeners]).toEqual([0, 0]);
+  });
+});
+
+describe('a call in a scope whose signal has aborted, of which we were not told', () => {
+  it('says nothing about the dependency, and is not repeated', async () => {
+    const caller = new AbortController();
+    caller.signal.addEventListener('abort', (event) => event.stopImmediatePropagation());
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const work = vi.fn(async () => {
+      caller.abort(new Error('left'));
+      throw new Error('down');
+    });
+    const policy = RetryPolicy.wrap(new RetryPolicy(3), breaker);
+    const call = outcomeOf(runInScope({ signal: caller.signal }, () => policy.execute(work)));
+    await pass(1_000);
+
+    expect(call.value).toMatchObject({ message: 'down' });
+    expect(work).toHaveBeenCalledTimes(1);
+    expect(breaker.stats.total).toBe(0);
   });
 });

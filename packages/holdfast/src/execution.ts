@@ -120,9 +120,12 @@ export abstract class Execution implements Follower, AttemptOwner {
     return false;
   }
 
-  /** Whether the caller has aborted, also when somebody kept us from hearing of it. */
-  get isLeft(): boolean {
-    return this.options?.signal?.aborted === true;
+  /** The signal that has aborted, of the caller or of the attempt around, also when we were kept from hearing of it. */
+  leftBy(outer = this.outer): AbortSignal | undefined {
+    const signal = this.options?.signal;
+    if (signal?.aborted === true) return signal;
+
+    return outer?.aborted === true ? outer.signal : undefined;
   }
 
   /** Whether something around the stage at this place can give the call up. */
@@ -151,7 +154,7 @@ export abstract class Execution implements Follower, AttemptOwner {
     const signal = this.options?.signal;
     const around = currentScope();
     const outer = this.options?.detached === true ? undefined : around;
-    const aborted = signal?.aborted === true ? signal : outer?.aborted === true ? outer.signal : undefined;
+    const aborted = this.leftBy(outer);
     if (aborted !== undefined) {
       this.value = aborted.reason;
       this.finish();
@@ -173,6 +176,9 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   /** Enters the stages from this place inwards, then runs the work. */
   proceed(from: number): void {
+    const left = from > 0 ? this.leftBy() : undefined;
+    if (left !== undefined) return this.onAbort(left.reason);
+
     const stages = this.pipeline.stages;
     for (let at = from; at < stages.length; at++) {
       this.depth = at + 1;

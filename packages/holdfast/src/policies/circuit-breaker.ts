@@ -180,7 +180,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
   /** Whether an error is a failure of the dependency; `undefined` when it says nothing about it. */
   private judge(execution: Execution, permit: Permit): boolean | undefined {
     const { value, cutting, step } = execution;
-    if (isRejection(value) || isDiscounted(value) || (execution.flawed && !cutting)) return undefined;
+    if (isRejection(value) || isDiscounted(value)) return undefined;
+    if (!cutting && (execution.flawed || execution.leftBy() !== undefined)) return undefined;
     const cut = cutting || value instanceof DeadlineExceededError;
     if (cut && !ranLongEnough(value, execution, permit)) return undefined;
 

@@ -67,7 +67,7 @@ export class FallbackPolicy extends StagePolicy {
   leave(execution: Execution, at: number): boolean {
     const attemptNumber = execution.frame(at) as number | undefined;
     if (attemptNumber !== undefined) execution.setFrame(at, undefined);
-    if (execution.ok || execution.cutting || execution.isCommitted()) return true;
+    if (execution.ok || execution.cutting || execution.isCommitted() || execution.leftBy() !== undefined) return true;
 
     const { value: error, step, source } = execution;
     if (!this.handles(execution) || execution.step !== step) return true;

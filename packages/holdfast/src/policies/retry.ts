@@ -115,7 +115,7 @@ export class RetryPolicy extends StagePolicy {
 
     const failed = (frame?.failed ?? 0) + 1;
     if (execution.cutting || execution.flawed || failed >= this.attempts || execution.isCommitted()) return true;
-    if ((!execution.ok && isRejection(execution.value)) || execution.isLeft) return true;
+    if ((!execution.ok && isRejection(execution.value)) || execution.leftBy() !== undefined) return true;
 
     const { step } = execution;
     const another = this.wantsAnother(execution, failed);

@@ -1,13 +1,17 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import * as here from './index.js';
+import * as errors from './errors.js';
+import * as engine from './index.js';
+
+/** The package, with the classes that only its siblings are given. */
+const here = { ...engine, ...errors };
 
 type Engine = typeof here;
 
 /** A second copy of the package, as a second version in `node_modules` would be. */
 async function loadCopy(): Promise<Engine> {
   vi.resetModules();
-  return await import('./index.js');
+  return { ...(await import('./index.js')), ...(await import('./errors.js')) };
 }
 
 describe('two copies of the engine in one process', () => {
@@ -29,6 +33,8 @@ describe('two copies of the engine in one process', () => {
     ['BulkheadFullError', () => new copy.BulkheadFullError('x', 'full'), ['RejectionError', 'ResilienceError']],
     ['OutboundRateLimitError', () => new copy.OutboundRateLimitError('x', 5), ['RejectionError', 'ResilienceError']],
     ['DeadlineExceededError', () => new copy.DeadlineExceededError(5, 'x'), ['ResilienceError']],
+    ['ClientDisconnectedError', () => new copy.ClientDisconnectedError('x'), ['ResilienceError']],
+    ['SiblingFailedError', () => new copy.SiblingFailedError('product', 'x'), ['ResilienceError']],
   ] as const)('recognise %s of each other', (name, make, bases) => {
     const kinds = [
       'ResilienceError',
@@ -38,6 +44,8 @@ describe('two copies of the engine in one process', () => {
       'BulkheadFullError',
       'OutboundRateLimitError',
       'DeadlineExceededError',
+      'ClientDisconnectedError',
+      'SiblingFailedError',
     ] as const;
     const error = make();
 

@@ -3,12 +3,15 @@ import * as errors from './errors.js';
 import {
   BulkheadFullError,
   CircuitOpenError,
+  ClientDisconnectedError,
+  DeadlineExceededError,
   isClientError,
   isNetworkError,
   OutboundRateLimitError,
   RejectionError,
   ResilienceError,
   ResilienceTimeoutError,
+  SiblingFailedError,
 } from './errors.js';
 
 const timeout = new ResilienceTimeoutError(1_500, 'carrier');
@@ -16,6 +19,9 @@ const open = new CircuitOpenError('carrier', 30_000);
 const full = new BulkheadFullError('exports', 'full');
 const queueTimeout = new BulkheadFullError('exports', 'queue-timeout');
 const limited = new OutboundRateLimitError('partner', 750);
+const late = new DeadlineExceededError(1_000, 'page');
+const gone = new ClientDisconnectedError('Shop.page');
+const sibling = new SiblingFailedError('product', 'page');
 
 /** A line of a stack. */
 const FRAME = /\n\s+at /;
@@ -27,6 +33,9 @@ describe('the errors of policies', () => {
     [full, 'BulkheadFullError', 'BULKHEAD_FULL', 'Bulkhead "exports" is full'],
     [queueTimeout, 'BulkheadFullError', 'BULKHEAD_FULL', 'Timed out waiting for a slot in bulkhead "exports"'],
     [limited, 'OutboundRateLimitError', 'RATE_LIMITED', 'Outbound rate limit "partner" exceeded'],
+    [late, 'DeadlineExceededError', 'DEADLINE_EXCEEDED', 'Not answered within the budget of 1000ms'],
+    [gone, 'ClientDisconnectedError', 'CLIENT_CLOSED_REQUEST', 'The client has disconnected'],
+    [sibling, 'SiblingFailedError', 'SIBLING_FAILED', 'Section "product" failed'],
   ])('%s: name, code and message', (error, name, code, message) => {
     expect(error).toBeInstanceOf(Error);
     expect(error.name).toBe(name);
@@ -36,12 +45,17 @@ describe('the errors of policies', () => {
   });
 
   it('carry the name of the policy and the number that the caller needs', () => {
-    expect([timeout, open, full, limited].map(({ policy }) => policy)).toEqual([
+    expect([timeout, open, full, limited, late, gone, sibling].map(({ policy }) => policy)).toEqual([
       'carrier',
       'carrier',
       'exports',
       'partner',
+      'page',
+      'Shop.page',
+      'page',
     ]);
+    expect(late.budgetMs).toBe(1_000);
+    expect(sibling.section).toBe('product');
     expect(timeout.timeoutMs).toBe(1_500);
     expect(open.retryAfterMs).toBe(30_000);
     expect(limited.retryAfterMs).toBe(750);
@@ -49,15 +63,27 @@ describe('the errors of policies', () => {
     expect(full.retryAfterMs).toBeUndefined();
   });
 
-  it('have one base, and refusals another one below it, to which a timeout does not belong', () => {
-    for (const error of [timeout, open, full, queueTimeout, limited]) expect(error).toBeInstanceOf(ResilienceError);
+  it('have one base, and refusals another one below it, to which what ran and lost does not belong', () => {
     for (const error of [open, full, queueTimeout, limited]) expect(error).toBeInstanceOf(RejectionError);
-    expect(timeout).not.toBeInstanceOf(RejectionError);
+    for (const error of [timeout, late, gone, sibling]) expect(error).not.toBeInstanceOf(RejectionError);
+    for (const error of [timeout, open, full, queueTimeout, limited, late, gone, sibling]) {
+      expect(error).toBeInstanceOf(ResilienceError);
+    }
   });
 
   it('are told apart by their classes', () => {
-    const classes = [ResilienceTimeoutError, CircuitOpenError, BulkheadFullError, OutboundRateLimitError];
-    const kinds = [timeout, open, full, limited].map((error) => classes.filter((kind) => error instanceof kind));
+    const classes = [
+      ResilienceTimeoutError,
+      CircuitOpenError,
+      BulkheadFullError,
+      OutboundRateLimitError,
+      DeadlineExceededError,
+      ClientDisconnectedError,
+      SiblingFailedError,
+    ];
+    const kinds = [timeout, open, full, limited, late, gone, sibling].map((error) =>
+      classes.filter((kind) => error instanceof kind),
+    );
 
     expect(kinds).toEqual(classes.map((kind) => [kind]));
   });
@@ -68,7 +94,9 @@ describe('the errors of policies', () => {
   });
 
   it('capture no stack', () => {
-    for (const error of [timeout, open, full, limited]) expect(error.stack ?? '').not.toMatch(FRAME);
+    for (const error of [timeout, open, full, limited, late, gone, sibling]) {
+      expect(error.stack ?? '').not.toMatch(FRAME);
+    }
   });
 
   it('leave the depth of other stacks as it was', () => {
@@ -169,7 +197,7 @@ describe('a client error', () => {
   });
 
   it('is not one of our own errors', () => {
-    for (const error of [timeout, open, full, limited]) expect(isClientError(error)).toBe(false);
+    for (const error of [timeout, open, full, limited, late, gone, sibling]) expect(isClientError(error)).toBe(false);
   });
 
   it('needs both functions to be an HTTP exception', () => {

@@ -6,6 +6,7 @@ import { WatchedController } from '../test/watched-signal.js';
 import { ResilienceTimeoutError } from './errors.js';
 import type { ExecuteOptions } from './execution.js';
 import { BulkheadPolicy } from './policies/bulkhead.js';
+import { FallbackPolicy } from './policies/fallback.js';
 import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
@@ -144,6 +145,19 @@ describe('a policy inside an attempt', () => {
     expect(own.listeners).toBe(0);
   });
 
+  it.each([{}, { detached: undefined }, { detached: false }])(
+    'is given up with it unless detached: %j',
+    async (options) => {
+      const around = new WatchedController();
+      let inside: Promise<unknown> | undefined;
+      const work = (): Promise<unknown> => (inside = new BulkheadPolicy().execute(new ManualWork().run, options));
+      outcomeOf(new BulkheadPolicy().execute(work, { signal: around.signal }));
+      around.abort(reason);
+
+      await expect(inside).rejects.toBe(reason);
+    },
+  );
+
   it('joins a signal of its own: the first to abort gives the reason', async () => {
     const [own, around] = [new WatchedController(), new WatchedController()];
     let inside: Promise<unknown> | undefined;
@@ -263,5 +277,30 @@ describe('an attempt is no longer ambient', () => {
     });
 
     expect(seen).toEqual([true, true]);
+  });
+});
+
+describe('the handler of a fallback', () => {
+  it.each<[string, () => Promise<never>]>([
+    ['fails', () => Promise.reject(down)],
+    ['is cut by its limit', () => new Promise(() => {})],
+  ])('runs outside of the attempt that it answers for, when that %s', async (_how, work) => {
+    const seen: unknown[] = [];
+    const inner = new BulkheadPolicy();
+    const handler = async (): Promise<string> => {
+      seen.push(currentScope());
+      await wait(1);
+      seen.push(currentScope());
+      return await inner.execute(() => 'answer');
+    };
+    const policy = ResiliencePolicy.wrap(new FallbackPolicy(handler), new TimeoutPolicy(10));
+    const { signal } = new AbortController();
+    await expect(policy.execute(work, { signal })).resolves.toBe('answer');
+    expect(seen).toEqual([undefined, undefined]);
+
+    await new TimeoutPolicy('10s').execute(async (outer) => {
+      await policy.execute(work);
+      expect(seen.slice(2)).toEqual([outer, outer]);
+    });
   });
 });

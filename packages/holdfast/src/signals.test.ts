@@ -10,6 +10,7 @@ import { OutboundRateLimitPolicy } from './policies/rate-limit.js';
 import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
+import type { AttemptContext } from './scope.js';
 import { FollowerList, followSignal, type Follower } from './signals.js';
 import { EventRecorder, ScriptedDownstream } from './testing/index.js';
 
@@ -108,6 +109,56 @@ describe('a signal of the platform', () => {
       ['b', reason],
     ]);
     expect([first.listeners, second.listeners]).toEqual([0, 1]);
+  });
+});
+
+describe('the signal of an attempt', () => {
+  /** How many controllers are made while `act` runs. */
+  async function controllersMadeBy(act: () => Promise<unknown>): Promise<number> {
+    let made = 0;
+    class CountedController extends AbortController {
+      constructor() {
+        super();
+        made += 1;
+      }
+    }
+    vi.stubGlobal('AbortController', CountedController);
+    await act().catch(() => {});
+    vi.unstubAllGlobals();
+
+    return made;
+  }
+
+  it('is made when somebody asks for it, once, and not before', async () => {
+    const { signal } = new WatchedController();
+    const policy = ResiliencePolicy.wrap(
+      retry(),
+      new CircuitBreakerPolicy(),
+      new TimeoutPolicy(5),
+      new BulkheadPolicy(),
+    );
+    const ask = (context: AttemptContext): boolean => context.signal === context.signal;
+
+    expect(await controllersMadeBy(() => policy.execute(() => Promise.resolve('answer'), { signal }))).toBe(0);
+    expect(await controllersMadeBy(() => policy.execute(ask, { signal }))).toBe(1);
+  });
+
+  it('is not made for a call that is refused', async () => {
+    const { signal } = new WatchedController();
+    const [breaker, bulkhead] = [new CircuitBreakerPolicy(), new BulkheadPolicy({ maxConcurrent: 1 })];
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 1_000 });
+    const occupant = new ManualWork();
+    breaker.trip();
+    outcomeOf(bulkhead.execute(occupant.run));
+    await limit.execute(() => 'the only token');
+
+    for (const policy of [breaker, bulkhead, limit]) {
+      const work = vi.fn(({ signal: own }: AttemptContext) => own);
+      expect(await controllersMadeBy(() => policy.execute(work, { signal }))).toBe(0);
+      expect(work).not.toHaveBeenCalled();
+    }
+    occupant.call(0).answer();
+    await microtasks();
   });
 });
 

@@ -84,6 +84,17 @@ describe('an open breaker', () => {
     expect(called.state).toBe('closed');
   });
 
+  it('tells of whole milliseconds, after which a probe is let through', async () => {
+    const breaker = new CircuitBreakerPolicy({ openDuration: 1_000.5 });
+    breaker.trip();
+    expect(await errorOf(breaker.execute(() => 1))).toMatchObject({ retryAfterMs: 1_001 });
+
+    await pass(1_000);
+    expect(await errorOf(breaker.execute(() => 1))).toMatchObject({ retryAfterMs: 1 });
+    await pass(1);
+    expect(await breaker.execute(() => 'probe')).toBe('probe');
+  });
+
   it('is half-open at once when openDuration is 0', async () => {
     const breaker = new CircuitBreakerPolicy({ openDuration: 0, minimumCalls: 1 });
     await probe(breaker, 'x');

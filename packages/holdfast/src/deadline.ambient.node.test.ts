@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../test/outcome.js';
+import { WireBudget } from '../test/wire-budget.js';
 import { DeadlineExceededError } from './errors.js';
 import { BudgetPolicy } from './policies/budget.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
@@ -125,6 +126,21 @@ describe('policies that are used inside of a budget', () => {
     });
 
     expect(await later?.()).toBeUndefined();
+  });
+
+  it.each([
+    ['counts when it was set here', page(100), 1],
+    ['does not count when it came over the wire', new WireBudget(100), 0],
+  ])('and that outlive it are cut by it in their own breaker, which %s', async (_what, budget, failures) => {
+    const breaker = new CircuitBreakerPolicy();
+    let left: Outcome | undefined;
+    await budget.execute(() => {
+      left = outcomeOf(RetryPolicy.wrap(breaker, new TimeoutPolicy('1h')).execute(hang));
+    });
+    await pass(101);
+
+    expect(left?.value).toBeInstanceOf(DeadlineExceededError);
+    expect(breaker.stats).toMatchObject({ total: failures, failures });
   });
 
   it('count as failed in their breaker when they were cut after half of it', async () => {

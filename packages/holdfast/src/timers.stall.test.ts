@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualWork } from '../test/manual-work.js';
 import { microtasks, outcomeOf } from '../test/outcome.js';
 import { WatchedController } from '../test/watched-signal.js';
-import { BulkheadFullError, ResilienceTimeoutError } from './errors.js';
+import { BulkheadFullError, DeadlineExceededError, ResilienceTimeoutError } from './errors.js';
+import { BudgetPolicy } from './policies/budget.js';
 import { BulkheadPolicy } from './policies/bulkhead.js';
 import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
 import { RetryPolicy } from './policies/retry.js';
@@ -143,6 +144,49 @@ describe('a limit whose timer fires late', () => {
 
     expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(recorder.types).toEqual(['timeout']);
+  });
+});
+
+describe('a budget whose timer fires late', () => {
+  const budgeted = (): { breaker: CircuitBreakerPolicy; policy: ResiliencePolicy; recorder: EventRecorder } => {
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const policy = ResiliencePolicy.wrap(new BudgetPolicy(100), breaker);
+
+    return { breaker, policy, recorder: new EventRecorder(policy) };
+  };
+
+  it('by 50 ms is over at once and counts', async () => {
+    const { breaker, policy } = budgeted();
+    const call = outcomeOf(policy.execute(new ManualWork().run));
+    await fire(100, 50);
+
+    expect(call.value).toBeInstanceOf(DeadlineExceededError);
+    expect(breaker.stats.failures).toBe(1);
+  });
+
+  it('by 51 ms is over one macrotask later when nothing has arrived, which is no fault of the dependency', async () => {
+    const { breaker, policy, recorder } = budgeted();
+    const call = outcomeOf(policy.execute(new ManualWork().run));
+    await fire(100, 51);
+    expect(call.state).toBe('pending');
+
+    await nextMacrotask();
+    expect(call.value).toBeInstanceOf(DeadlineExceededError);
+    expect(recorder.types).toEqual(['deadline']);
+    expect(breaker.stats.total).toBe(0);
+  });
+
+  it('is not met by an answer that has arrived, which comes too late for whoever set it', async () => {
+    const { breaker, policy, recorder } = budgeted();
+    const work = new ManualWork();
+    const call = outcomeOf(policy.execute(work.run));
+    await fire(100, 51);
+    work.call(0).answer('was already there');
+    await nextMacrotask();
+
+    expect(call.value).toBeInstanceOf(DeadlineExceededError);
+    expect(recorder.events).toEqual([]);
+    expect(breaker.stats).toMatchObject({ total: 1, failures: 0 });
   });
 });
 

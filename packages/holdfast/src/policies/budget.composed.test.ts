@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
+import { WireBudget } from '../../test/wire-budget.js';
 import { DeadlineExceededError } from '../errors.js';
 import { ResiliencePolicy } from '../policy.js';
 import { createPolicy } from '../stages.js';
@@ -137,6 +138,19 @@ describe('a breaker inside a budget', () => {
 
   it('counts no call that began too late for that', async () => {
     expect((await calledAfter(51)).state).toBe('closed');
+  });
+
+  it('counts none when the budget was set by the caller on the other side of the wire', async () => {
+    const recordIf = vi.fn(() => true);
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1, recordIf });
+    const call = outcomeOf(ResiliencePolicy.wrap(new WireBudget(100), breaker).execute(hang));
+    await pass(99);
+    expect(call.state).toBe('pending');
+    await pass(1);
+
+    expect(call.value).toBeInstanceOf(DeadlineExceededError);
+    expect(recordIf).not.toHaveBeenCalled();
+    expect(breaker.stats.total).toBe(0);
   });
 
   it('does not count one that its caller gave up', async () => {

@@ -91,6 +91,17 @@ describe('an outcome of which something has left', () => {
     expect(execution.outcomes).toEqual([[true, 'the end']]);
   });
 
+  it('is not cut either when it begins to leave in a listener of the timeout', async () => {
+    const policy = new TimeoutPolicy(10);
+    const execution = started(policy);
+    policy.subscribe(() => (execution.committed = true));
+    await pass(10);
+
+    expect(execution.last.signal.aborted).toBe(false);
+    execution.settle(execution.last, true, 'the end');
+    expect(execution.outcomes).toEqual([[true, 'the end']]);
+  });
+
   it('is limited, replaced and repeated as long as nothing has', async () => {
     const execution = started(limit);
     await pass(10);

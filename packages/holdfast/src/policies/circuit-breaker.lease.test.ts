@@ -3,6 +3,7 @@ import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
 import {
+  adaptive,
   CircuitBreakerPolicy,
   CircuitOpenError,
   OutboundRateLimitPolicy,
@@ -47,6 +48,7 @@ describe('the lease of a probe', () => {
   it.each([
     ['the timeout inside and a second when that is longest', '1m', 61_000],
     ['30 s when the timeout inside and a second are shorter', '28s', 30_000],
+    ['the ceiling of a learned limit and a second', adaptive({ initial: '50s', max: '1m' }), 61_000],
   ] as const)('is %s', async (_what, timeout, lease) => {
     const breaker = await halfOpen();
     // The wait for a token is outside of the limit, so that the probe outlives its lease.

@@ -3,7 +3,8 @@
  * @type {import('dependency-cruiser').IConfiguration}
  */
 const TESTS = '\\.(test|model)\\.ts$|/(test|e2e)/';
-const ENTRIES = '^packages/holdfast/src/(index|binding|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$';
+const ENTRIES =
+  '^packages/holdfast/src/(index|binding|fetch/index|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$';
 
 module.exports = {
   forbidden: [

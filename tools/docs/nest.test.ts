@@ -3,6 +3,7 @@ import * as binding from '@nestjs/resilience';
 import { ResilienceModule, ResilienceService, type ResilienceModuleOptions } from '@nestjs/resilience';
 import { Test } from '@nestjs/testing';
 import * as engine from 'holdfast';
+import * as fetching from 'holdfast/fetch';
 import { describe, expect, it } from 'vitest';
 import { read, tablesOf } from './pages.mjs';
 import { literalOf, PHRASES } from './phrases.ts';
@@ -88,6 +89,13 @@ describe('the table of decorators', () => {
 
   it('lists every decorator', () => {
     const names = firstCells('Decorators').map((cell) => /^@(\w+)\(/.exec(cell)?.[1] ?? cell);
+
+    expect(names.toSorted()).toEqual(functions.toSorted());
+  });
+
+  it('list every function of its part for fetch', () => {
+    const names = firstCells('FetchFunctions').map((cell) => cell.replace(/\(.*/, ''));
+    const functions = Object.keys(fetching).filter((name) => /^[a-z]/.test(name));
 
     expect(names.toSorted()).toEqual(functions.toSorted());
   });

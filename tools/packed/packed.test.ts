@@ -114,6 +114,25 @@ async function compile(project: string, file: string, options: Record<string, un
   await run(process.execPath, [tsc, '-p', config], project);
 }
 
+/** The names by which a package is entered. */
+function entriesOf({ name, folder }: Packed): string[] {
+  const manifest = JSON.parse(readFileSync(pathTo(`${folder}/package.json`), 'utf8')) as { exports: object };
+
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+    typeof target === 'object' ? [name + subpath.slice(1)] : [],
+  );
+}
+
+/** A program that prints which entries of a package have something to offer. */
+function visiting(entries: readonly string[]): string {
+  const visits = entries.map(
+    (entry, index) => `import * as entry${index} from '${entry}';
+      if (Object.keys(entry${index}).length > 0) console.log('${entry}');`,
+  );
+
+  return visits.join('\n');
+}
+
 /**
  * What the compiler finds wrong in our declarations when it checks libraries too, as where an optional peer is
  * missing. Those of NestJS and its dependencies are not ours to judge.
@@ -126,7 +145,7 @@ async function complaintsAboutOurs(project: string, packed: Packed): Promise<str
 
 describe.each(PACKAGES)('$name, packed', (packed) => {
   it.each(['module', 'commonjs'] as const)(
-    'is installed into an empty %s project, where its README’s program compiles and prints what the README says',
+    'is installed into an empty %s project, where its README’s program compiles and prints what the README says, and each entry loads',
     async (type) => {
       const project = await install(packed, type);
       await writeFile(join(project, 'program.ts'), firstBlock(`${packed.folder}/README.md`, 'ts'));
@@ -136,6 +155,11 @@ describe.each(PACKAGES)('$name, packed', (packed) => {
 
       expect(printed).toBe(firstBlock(`${packed.folder}/README.md`, 'text'));
       expect(await complaintsAboutOurs(project, packed)).toEqual([]);
+
+      const entries = entriesOf(packed);
+      await writeFile(join(project, 'entries.ts'), visiting(entries));
+      await compile(project, 'entries.ts', { ...packed.compilerOptions, skipLibCheck: true, lib: ['es2022', 'dom'] });
+      expect(await run(process.execPath, [join(project, 'out/entries.js')], project)).toBe(`${entries.join('\n')}\n`);
     },
     5 * MINUTE,
   );

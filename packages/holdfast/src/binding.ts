@@ -10,6 +10,9 @@ export { Execution, type Work } from './execution.js';
 export type { Pipeline } from './pipeline.js';
 export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
 
+// Requests
+export { onClientGone } from './client-gone.js';
+
 // Stages
 export { composeStages, readFallback, refusePolicy, type NotPolicy, type Stages } from './stages.js';
 

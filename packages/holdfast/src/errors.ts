@@ -154,7 +154,7 @@ name(ClientDisconnectedError, 'ClientDisconnectedError', BRANDS.clientGone);
 name(SiblingFailedError, 'SiblingFailedError', BRANDS.siblingFailed);
 
 /** Names live on the prototype and are spelt out, since bundlers rename classes. */
-function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
+export function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
   Object.defineProperty(owner.prototype, 'name', { value: text, configurable: true, writable: true });
   Object.defineProperty(owner.prototype, brand, { value: true });
   // No static method of the class: with one of that name V8 leaves its fast path for every error that is made.
@@ -174,7 +174,7 @@ export function isRejection(error: unknown): boolean {
  * Takes a timeout out of every breaker's count: the event loop stalled, or the attempt waited in our own queues,
  * so it says nothing about the dependency.
  */
-export function discount(error: ResilienceError): void {
+export function discount(error: Error): void {
   Object.defineProperty(error, DISCOUNTED, { value: true });
 }
 

@@ -33,10 +33,14 @@ export { deadlineHeaderValue, readDeadline } from './deadline-headers.js';
 export type { AttemptContext } from './scope.js';
 export type { ExecuteOptions } from './execution.js';
 
+// Requests
+export { clientGone, type ServedRequest, type ServedResponse } from './client-gone.js';
+
 // Errors
 export {
   BulkheadFullError,
   CircuitOpenError,
+  ClientDisconnectedError,
   DeadlineExceededError,
   isClientError,
   isNetworkError,

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { AttemptContext, ExecuteOptions, ResiliencePolicy } from 'holdfast';
 import { Execution, isThenable, misuseOf, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
-import { EMPTY, from, isObservable, Observable, Subscriber } from 'rxjs';
+import { from, isObservable, Observable, Subscriber } from 'rxjs';
 
 /**
  * Executions whose outcome is a stream: each attempt subscribes anew, and an attempt that is given up is unsubscribed
@@ -45,14 +45,23 @@ export class ObservableExecution extends Execution {
   }
 
   protected performHandler(attempt: Attempt, work: Work): void {
-    let source: Observable<unknown>;
+    let result: unknown;
     try {
-      source = streamOf(work(attempt), attempt);
+      result = work(attempt);
     } catch (error) {
       this.settle(attempt, false, error);
       return;
     }
-    this.listenTo(attempt, source);
+    if (isObservable(result)) {
+      // The factory may have aborted its own caller: then nobody would ever unsubscribe.
+      if (attempt.aborted) this.settle(attempt, false, undefined);
+      else this.listenTo(attempt, result);
+    } else if (isThenable(result)) {
+      this.listenTo(attempt, from(result));
+    } else {
+      this.onValue(attempt, result);
+      this.settle(attempt, true, undefined);
+    }
   }
 
   protected override openScope(attempt: Attempt): void {
@@ -108,15 +117,6 @@ export class ObservableExecution extends Execution {
   }
 }
 
-function streamOf(result: unknown, attempt: Attempt): Observable<unknown> {
-  // The factory may have aborted its own caller: then nobody would ever unsubscribe.
-  if (isObservable(result)) return attempt.aborted ? EMPTY : result;
-
-  // Not every thenable keeps the rules of promises, which RxJS relies on. And of() takes what has a method `schedule`
-  // for a scheduler.
-  return from(isThenable(result) ? Promise.resolve(result) : [result]);
-}
-
 /** Hears of the values and the end of one attempt. */
 class AttemptSubscriber extends Subscriber<unknown> {
   constructor(
@@ -126,13 +126,8 @@ class AttemptSubscriber extends Subscriber<unknown> {
     super();
   }
 
-  /** Values may be proxies that do not let themselves be looked at; what RxJS is thrown here, nobody would hear of. */
   protected override _next(value: unknown): void {
-    try {
-      this.execution.onValue(this.attempt, value);
-    } catch (error) {
-      this._error(error);
-    }
+    this.execution.onValue(this.attempt, value);
   }
 
   protected override _error(error: unknown): void {

@@ -90,11 +90,30 @@ abstract class DecoratedBaseController {
 }
 
 @Controller('decorated-base')
-class SubclassController extends DecoratedBaseController {}
+class SubclassController extends DecoratedBaseController {
+  @Get('own')
+  own() {
+    return backend.call();
+  }
+}
+
+@Timeout(100)
+@Bulkhead({ maxConcurrent: 1, holdUntilSettled: true })
+abstract class HoldingBaseController {}
+
+@Controller('holding-base')
+class HoldingSubclassController extends HoldingBaseController {
+  @Get()
+  own() {
+    return backend.call();
+  }
+}
 
 onBothAdapters('A handler that runs on after its limit', (start) => {
   const startDeaf = async () => {
-    const app = await start({ controllers: [DeafController, DecoratedSubclassController, SubclassController] });
+    const app = await start({
+      controllers: [DeafController, DecoratedSubclassController, SubclassController, HoldingSubclassController],
+    });
     freezeTime();
 
     return app;
@@ -170,15 +189,30 @@ onBothAdapters('A handler that runs on after its limit', (start) => {
   it.each([
     ['/decorated-subclass', 'DecoratedSubclassController.list'],
     ['/decorated-base', 'SubclassController.list'],
-  ])('is counted when the class is decorated and the handler inherited, too: %s', async (path, name) => {
+    ['/decorated-base/own', 'SubclassController.own'],
+  ])(
+    'is counted when a class is decorated, and the handler is its own, inherited or of a subclass: %s',
+    async (path, name) => {
+      const app = await startDeaf();
+
+      await giveUp(app, path, 1);
+      expect(app.resilience.bulkhead(name)).toMatchObject({ active: 0, abandoned: 1 });
+
+      backend.calls[0]?.answer('late');
+      await turns();
+      expect(app.resilience.bulkhead(name).abandoned).toBe(0);
+    },
+  );
+
+  it('keeps its slot with holdUntilSettled on a base class although the handler is of a subclass', async () => {
     const app = await startDeaf();
 
-    await giveUp(app, path, 1);
-    expect(app.resilience.bulkhead(name)).toMatchObject({ active: 0, abandoned: 1 });
+    await giveUp(app, '/holding-base', 1);
+    expect(app.resilience.bulkhead('HoldingSubclassController.own')).toMatchObject({ active: 1, abandoned: 0 });
 
     backend.calls[0]?.answer('late');
     await turns();
-    expect(app.resilience.bulkhead(name).abandoned).toBe(0);
+    expect(app.resilience.bulkhead('HoldingSubclassController.own').active).toBe(0);
   });
 
   it('may return something that runs whenever it is awaited: it runs once', async () => {

@@ -1,12 +1,15 @@
 /** Shorter names are often alike on purpose. */
 const FEWEST_LETTERS = 6;
 const MOST_EDITS = 2;
+/** In UTF-16 units, of which a letter has one or two. Spares most pairs of thousands of names the closer look. */
+const MOST_LENGTH_APART = 2 * MOST_EDITS;
 
 /**
  * Whether a name is so much like another one that it must be a slip of the pen: within two edits, none of them of a
  * digit, since `replica-1` and `replica-2` are meant to be two.
  */
 export function isMisspelt(name: string, meant: string): boolean {
+  if (Math.abs(name.length - meant.length) > MOST_LENGTH_APART) return false;
   if ((name.match(/\p{L}/gu)?.length ?? 0) < FEWEST_LETTERS) return false;
 
   return editsBetween([...name], [...meant]) <= MOST_EDITS;

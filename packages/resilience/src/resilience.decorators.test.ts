@@ -165,6 +165,41 @@ describe('the decorators', () => {
 
     expect(decorate).toThrow('A resilience decorator (retry) stands on "total" of Shop, which is not a method.');
   });
+
+  it('refuse to stand on a static method, which Nest never calls', () => {
+    class Shop {
+      static list(): void {}
+    }
+    const decorate = () => Retry()(Shop, 'list', Object.getOwnPropertyDescriptor(Shop, 'list') as PropertyDescriptor);
+
+    expect(decorate).toThrow('A resilience decorator (retry) stands on the static method "list" of Shop.');
+  });
+
+  it.each([
+    ['a method', function list(): void {}],
+    ['a field', undefined],
+  ])('say so when the compiler calls them as standard decorators: %s', (_case, target) => {
+    const decorate = Retry() as unknown as (target: unknown, context: object) => void;
+
+    expect(() => decorate(target, { kind: 'method', name: 'list' })).toThrow(
+      'Resilience decorators, like those of Nest, need "experimentalDecorators": true in the compiler\'s options.',
+    );
+  });
+
+  it('leave properties that other decorators have put on a method', () => {
+    const mark = Symbol('mark');
+    const Marked: MethodDecorator = (_target, _key, descriptor) => {
+      Object.assign(descriptor.value as object, { roles: ['admin'], [mark]: 1 });
+    };
+    class Shop {
+      @Retry()
+      @Marked
+      list(): void {}
+    }
+
+    expect(Shop.prototype.list).toHaveProperty('roles', ['admin']);
+    expect((Shop.prototype.list as unknown as Record<symbol, unknown>)[mark]).toBe(1);
+  });
 });
 
 describe('the types of @Fallback()', () => {

@@ -5,10 +5,12 @@ import { boot, closeAll } from '../test/boot.js';
 import {
   Budget,
   Bulkhead,
+  BulkheadFullError,
   BulkheadPolicy,
   CircuitBreaker,
   CircuitBreakerPolicy,
   CircuitOpenError,
+  OutboundRateLimitError,
   OutboundRateLimitPolicy,
   Resilience,
   ResilienceEvents,
@@ -158,6 +160,22 @@ describe('preset()', () => {
 
     expect(await errorOf(resilience.preset('carrier').execute(fail))).toBeInstanceOf(CircuitOpenError);
     expect(resilience.circuitBreakers()).toEqual([resilience.circuitBreaker('carrier')]);
+  });
+
+  it('shares the bulkhead and the rate limit that a string names', async () => {
+    const { resilience } = await start({
+      presets: {
+        carrier: { bulkhead: { maxConcurrent: 1 }, outboundRateLimit: { limit: 1, interval: '1h' } },
+        pool: { bulkhead: 'carrier' },
+        tokens: { outboundRateLimit: 'carrier' },
+      },
+    });
+    void resilience.preset('carrier').execute(hang);
+
+    expect(await errorOf(resilience.preset('pool').execute(fail))).toBeInstanceOf(BulkheadFullError);
+    expect(await errorOf(resilience.preset('tokens').execute(fail))).toBeInstanceOf(OutboundRateLimitError);
+    expect(resilience.bulkheads()).toHaveLength(1);
+    expect(resilience.outboundRateLimits()).toHaveLength(1);
   });
 
   it('shares the instance that a string names', async () => {
@@ -402,6 +420,27 @@ describe('create()', () => {
     global.gc?.();
 
     expect(collectable.deref()).toBeUndefined();
+  });
+});
+
+describe('what waits', () => {
+  it.each([
+    ['between two attempts', { retry: { attempts: 2, backoff: { delay: '1h', maxDelay: '1h', jitter: 'none' } } }],
+    ['in a queue', { bulkhead: { maxConcurrent: 1, maxQueue: 1, queueTimeout: '1h' } }],
+  ] as const)('%s keeps the process alive', async (_case, options) => {
+    vi.useRealTimers();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const { resilience } = await start();
+    const policy = resilience.create(options);
+    const caller = new AbortController();
+    const calls = [hang, fail].map((work) => policy.execute(work, { signal: caller.signal }));
+    await new Promise((resolve) => void setImmediate(resolve));
+
+    const made = timers.mock.results.filter((_result, nth) => timers.mock.calls[nth]?.[1] === 3_600_000);
+    expect(made.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([true]);
+
+    caller.abort();
+    await Promise.allSettled(calls);
   });
 });
 

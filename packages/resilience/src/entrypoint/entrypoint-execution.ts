@@ -53,7 +53,7 @@ export class EntrypointExecution extends ObservableExecution {
 
   override onValue(attempt: Attempt, value: unknown): void {
     if (!this.call.answersAtEnd) super.onValue(attempt, value);
-    else if (this.call.response !== undefined && isStreamedBody(value)) this.sendStream(attempt, value);
+    else if (this.call.response?.canBeFollowed === true && isStreamedBody(value)) this.sendStream(attempt, value);
     else (this.held ??= []).push(value);
   }
 

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { PolicyRegistry } from '../registry.js';
 import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler } from './handler.js';
+import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
 import {
@@ -13,6 +14,7 @@ import {
   warnOfMethod,
   warnOfProvider,
 } from './warnings.js';
+import { watchMethods } from './watched-method.js';
 
 type Modules = ReturnType<ModulesContainer['values']> extends IterableIterator<infer Module> ? Module : never;
 type Wrapper = Modules['providers'] extends Map<unknown, infer One> ? One : never;
@@ -39,7 +41,9 @@ export class Explorer {
     private readonly modules: ModulesContainer,
     private readonly registry: PolicyRegistry,
     private readonly planner: Planner,
-  ) {}
+  ) {
+    this.watchSubclasses();
+  }
 
   explore(): void {
     this.refuseSecondRegistration();
@@ -57,6 +61,16 @@ export class Explorer {
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
     for (const warning of warnings) this.logger.warn(warning);
+  }
+
+  /**
+   * A decorator on a base class cannot see the handlers of its subclasses. All are known when this is made, and Nest
+   * takes the methods that it routes to from the prototypes later, when all instances are there.
+   */
+  private watchSubclasses(): void {
+    for (const { cls } of this.findClasses()) {
+      if (isEntryClass(cls) && readDeclarations(cls) !== undefined) watchMethods(cls);
+    }
   }
 
   private refuseSecondRegistration(): void {

@@ -90,6 +90,13 @@ export function declare<D extends Decorated>(what: D, value: DecoratedSettings[D
 
 function decorated(what: Decorated, { target, key, descriptor }: DecoratedPlace): object {
   if (key === undefined) return target;
+  if (typeof key === 'object') throw calledAsStandard(what);
+  if (typeof target === 'function') {
+    throw new TypeError(
+      `A resilience decorator (${what}) stands on the static method "${String(key)}" of ${target.name}. ` +
+        'Resilience decorators work on handlers, which are methods of instances, and on classes.',
+    );
+  }
 
   const method: unknown = descriptor?.value;
   if (typeof method === 'function') return method;
@@ -97,6 +104,13 @@ function decorated(what: Decorated, { target, key, descriptor }: DecoratedPlace)
   throw new TypeError(
     `A resilience decorator (${what}) stands on "${String(key)}" of ${target.constructor.name}, which is not a method. ` +
       'Resilience decorators work on methods and on classes.',
+  );
+}
+
+function calledAsStandard(what: Decorated): TypeError {
+  return new TypeError(
+    `A resilience decorator (${what}) was called as a standard decorator. ` +
+      'Resilience decorators, like those of Nest, need "experimentalDecorators": true in the compiler\'s options.',
   );
 }
 

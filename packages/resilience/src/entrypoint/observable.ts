@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { AttemptContext, ExecuteOptions, ResiliencePolicy } from 'holdfast';
 import { Execution, isThenable, misuseOf, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
-import { from, isObservable, Observable, Subscriber } from 'rxjs';
+import { EMPTY, from, isObservable, Observable, Subscriber } from 'rxjs';
 
 /**
  * Executions whose outcome is a stream: each attempt subscribes anew, and an attempt that is given up is unsubscribed
@@ -45,23 +45,14 @@ export class ObservableExecution extends Execution {
   }
 
   protected performHandler(attempt: Attempt, work: Work): void {
-    let result: unknown;
+    let source: Observable<unknown>;
     try {
-      result = work(attempt);
+      source = streamOf(work(attempt), attempt);
     } catch (error) {
       this.settle(attempt, false, error);
       return;
     }
-    if (isObservable(result)) {
-      // The factory may have aborted its own caller: then nobody would ever unsubscribe.
-      if (attempt.aborted) this.settle(attempt, false, undefined);
-      else this.listenTo(attempt, result);
-    } else if (isThenable(result)) {
-      this.listenTo(attempt, from(result));
-    } else {
-      this.onValue(attempt, result);
-      this.settle(attempt, true, undefined);
-    }
+    this.listenTo(attempt, source);
   }
 
   protected override openScope(attempt: Attempt): void {
@@ -117,6 +108,15 @@ export class ObservableExecution extends Execution {
   }
 }
 
+function streamOf(result: unknown, attempt: Attempt): Observable<unknown> {
+  // The factory may have aborted its own caller: then nobody would ever unsubscribe.
+  if (isObservable(result)) return attempt.aborted ? EMPTY : result;
+
+  // Not every thenable keeps the rules of promises, which RxJS relies on. And of() takes what has a method `schedule`
+  // for a scheduler.
+  return from(isThenable(result) ? Promise.resolve(result) : [result]);
+}
+
 /** Hears of the values and the end of one attempt. */
 class AttemptSubscriber extends Subscriber<unknown> {
   constructor(
@@ -126,8 +126,13 @@ class AttemptSubscriber extends Subscriber<unknown> {
     super();
   }
 
+  /** Values may be proxies that do not let themselves be looked at; what RxJS is thrown here, nobody would hear of. */
   protected override _next(value: unknown): void {
-    this.execution.onValue(this.attempt, value);
+    try {
+      this.execution.onValue(this.attempt, value);
+    } catch (error) {
+      this._error(error);
+    }
   }
 
   protected override _error(error: unknown): void {

@@ -519,6 +519,19 @@ describe('a handler that bootstrap has not seen', () => {
     expect(resilience.budgets().map(({ source }) => source)).toEqual(['Late.list']);
   });
 
+  it('is remembered once though it is wrapped anew for each call', async () => {
+    @Controller('shop')
+    @Timeout('1s')
+    class Bound {
+      @Get()
+      list(): void {}
+    }
+    const { planner, resilience } = await planned(Bound);
+    for (let n = 0; n < 100; n++) planner.planFor(Bound, Bound.prototype.list.bind(new Bound()));
+
+    expect(resilience.budgets().map(({ source }) => source)).toEqual(['Bound.list', 'Bound.bound list']);
+  });
+
   it('fails each of its requests where it is wrong', async () => {
     const { planner } = await planned(Shop);
     const plan = () => planner.planFor(Late, Late.prototype.wrong);

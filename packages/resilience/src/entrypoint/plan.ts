@@ -48,7 +48,8 @@ export interface Draft {
 export class Planner {
   // Weak, since frameworks may wrap a method anew for each call.
   readonly #plans = new Map<Function, WeakMap<Function, Plan | null>>();
-  readonly #drafts: Draft[] = [];
+  /** By class and name, so that handlers which are wrapped anew for each call do not add up. */
+  readonly #drafts = new Map<Function, Map<string, Draft>>();
   readonly #instances = new Map<Function, () => unknown>();
 
   constructor(
@@ -94,7 +95,7 @@ export class Planner {
   /** Makes the policies, and remembers the plan. */
   complete(handler: Handler, draft: Draft | null): Plan | null {
     const plan = draft && this.#build(draft);
-    if (draft !== null) this.#drafts.push(draft);
+    if (draft !== null) this.#remember(draft);
     const ofClass = this.#plans.get(handler.cls) ?? new WeakMap<Function, Plan | null>();
     this.#plans.set(handler.cls, ofClass.set(handler.method, plan));
 
@@ -108,7 +109,13 @@ export class Planner {
 
   /** The worst case of every handler that has a plan. */
   budgets(): TimeBudget[] {
-    return this.#drafts.map((draft) => this.#budgetOf(draft));
+    return [...this.#drafts.values()].flatMap((ofClass) => [...ofClass.values()].map((one) => this.#budgetOf(one)));
+  }
+
+  #remember(draft: Draft): void {
+    const { cls, name } = draft.handler;
+    const ofClass = this.#drafts.get(cls) ?? new Map<string, Draft>();
+    this.#drafts.set(cls, ofClass.set(name, draft));
   }
 
   /** Handler before class, decorators before the preset. Field resolvers and subscriptions have no class. */

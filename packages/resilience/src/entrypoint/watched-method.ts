@@ -12,7 +12,7 @@ export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
 const watchedMethods = new WeakSet<Function>();
 
-/** The method itself, with its name, length and metadata; called outside of attempts it is the method. */
+/** The method itself, with its properties and metadata; called outside of attempts it is the method. */
 export function watched(method: Method): Method {
   if (watchedMethods.has(method)) return method;
 
@@ -26,10 +26,8 @@ export function watched(method: Method): Method {
     attempt.watch(promise);
     return promise;
   };
-  Object.defineProperties(watching, {
-    name: { value: method.name, configurable: true },
-    length: { value: method.length, configurable: true },
-  });
+  const { prototype: _constructed, ...properties } = Object.getOwnPropertyDescriptors(method);
+  Object.defineProperties(watching, properties);
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), watching);
   }

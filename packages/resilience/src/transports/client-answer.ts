@@ -13,9 +13,16 @@ export function messageToClients(error: ResilienceError): string {
   return MESSAGES[error.code] ?? 'Service temporarily unavailable';
 }
 
+/** Larger numbers are not written in digits. */
+const LONGEST_S = Number.MAX_SAFE_INTEGER;
+
 /** Whole seconds until trying again can succeed, at least 1; `undefined` when nobody knows. */
 export function retryAfterSeconds(error: ResilienceError): number | undefined {
-  if (!(error instanceof RejectionError) || error.retryAfterMs === undefined) return undefined;
+  if (!(error instanceof RejectionError)) return undefined;
 
-  return Math.max(1, Math.ceil(error.retryAfterMs / 1_000));
+  // Applications make such errors too, and may have computed the time.
+  const { retryAfterMs } = error;
+  if (retryAfterMs === undefined || !Number.isFinite(retryAfterMs)) return undefined;
+
+  return Math.min(LONGEST_S, Math.max(1, Math.ceil(retryAfterMs / 1_000)));
 }

@@ -2,46 +2,58 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionContext, HttpServer } from '@nestjs/common';
 import { followTransfer, type TransferOutcome } from './transfer.js';
 
-/** What has happened to the response of an HTTP request, on any adapter. */
+/**
+ * What has happened to the response of an HTTP request, on any adapter. Other packages let calls of their own through
+ * interceptors as if they were HTTP requests, without a response or with something else in its place: those have sent
+ * nothing, and take no header.
+ */
 export class ResponseState {
-  private readonly response: unknown;
+  private readonly response: object | undefined;
   private readonly adapter: HttpServer | undefined;
 
   constructor(context: ExecutionContext, adapter: HttpServer | undefined) {
     // `switchToHttp()` makes three closures; the response is the second argument of every HTTP handler.
-    this.response = context.getArgByIndex<unknown>(1);
+    const response = context.getArgByIndex<unknown>(1);
+    this.response = typeof response === 'object' && response !== null ? response : undefined;
     this.adapter = adapter;
   }
 
   /** Node's own answer first: that of Fastify's reply turns true too late. */
   headersSent(): boolean {
-    if (rawResponse(this.response)?.headersSent === true) return true;
+    if (this.response === undefined) return false;
+    if (rawResponse(this.response).headersSent === true) return true;
 
     return this.adapter?.isHeadersSent?.(this.response) === true;
   }
 
   setHeader(name: string, value: string): void {
-    if (this.adapter !== undefined && !this.headersSent()) this.adapter.setHeader(this.response, name, value);
+    if (this.response === undefined || this.adapter === undefined || this.headersSent()) return;
+    try {
+      this.adapter.setHeader(this.response, name, value);
+    } catch {
+      // Not a response after all. The error that the header goes with is what counts.
+    }
   }
 
   /** The type that the route declares is that of its answer; an error that replaces it is JSON. */
   declareJson(): void {
-    const declared: unknown = (this.response as Partial<ServerResponse>).getHeader?.('Content-Type');
+    const declared: unknown = (this.response as Partial<ServerResponse> | undefined)?.getHeader?.('Content-Type');
     if (typeof declared === 'string' && !declared.startsWith('application/json')) {
       this.setHeader('Content-Type', 'application/json; charset=utf-8');
     }
   }
 
+  /** Whether it tells when it is over. */
+  get canBeFollowed(): boolean {
+    return this.response !== undefined && typeof rawResponse(this.response).once === 'function';
+  }
+
   /** Tells, once, how the transfer of a streamed body ended. Returns the body to send. */
   followTransfer(body: unknown, tell: (outcome: TransferOutcome) => void): unknown {
-    const response = rawResponse(this.response);
-
-    return response === undefined ? body : followTransfer(body, response, tell);
+    return this.response === undefined ? body : followTransfer(body, rawResponse(this.response), tell);
   }
 }
 
-function rawResponse(response: unknown): ServerResponse | undefined {
-  if (typeof response !== 'object' || response === null) return undefined;
-
-  return ((response as { raw?: ServerResponse }).raw ?? response) as ServerResponse;
+function rawResponse(response: object): ServerResponse {
+  return (response as { readonly raw?: ServerResponse }).raw ?? (response as ServerResponse);
 }

@@ -14,13 +14,14 @@ export type TransferOutcome =
   /** The client went away: nobody's failure. */
   | { readonly state: 'left'; readonly error?: undefined };
 
-/** Whether a handler's value is a body that is read while it is sent. */
+/** Whether a handler's value is a body that is read while it is sent: as Nest decides, which sends it. */
 export function isStreamedBody(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (value instanceof StreamableFile) return true;
   if (isWebResponse(value)) return value.body !== null;
 
-  return Symbol.asyncIterator in value && !('then' in value && typeof value.then === 'function');
+  const { [Symbol.asyncIterator]: iterate, then } = value as Partial<AsyncIterable<unknown> & PromiseLike<unknown>>;
+  return typeof iterate === 'function' && typeof then !== 'function';
 }
 
 /** Tells, once, how the transfer of a body ended. Returns the body to send in its place. */
@@ -40,7 +41,7 @@ function watchFailure(body: object, onFailure: (error: unknown) => void): unknow
   if (body instanceof StreamableFile) watchNodeStream(body.getStream(), onFailure);
   else if (isWebResponse(body)) watchWebStream(body.body as ReadableStream, onFailure);
   else if (isWebStream(body)) watchWebStream(body, onFailure);
-  else if ('on' in body) watchNodeStream(body as Readable, onFailure);
+  else if (isNodeStream(body)) watchNodeStream(body, onFailure);
   else return new WatchedIterable(body as AsyncIterable<unknown>, onFailure);
 
   return body;
@@ -52,8 +53,10 @@ function watchNodeStream(stream: Readable, onFailure: (error: unknown) => void):
   else stream.once('error', onFailure);
 }
 
-/** A web stream tells of its failure only whoever reads it. */
+/** A web stream tells of its failure only whoever reads it; of one that is frozen is seen whether it was sent. */
 function watchWebStream(stream: ReadableStream, onFailure: (error: unknown) => void): void {
+  if (!Object.isExtensible(stream)) return;
+
   const getReader = stream.getReader.bind(stream) as () => ReadableStreamDefaultReader;
   const value = (...options: Parameters<typeof getReader>): ReadableStreamDefaultReader => {
     const reader = getReader(...options);
@@ -70,8 +73,8 @@ class WatchedIterable implements AsyncIterable<unknown> {
   ) {}
 
   [Symbol.asyncIterator](): AsyncIterator<unknown> {
-    const iterator = this.source[Symbol.asyncIterator]();
     const { onFailure } = this;
+    const iterator = this.open();
 
     return {
       async next() {
@@ -86,6 +89,20 @@ class WatchedIterable implements AsyncIterable<unknown> {
         return (await iterator.return?.()) ?? { done: true, value: undefined };
       },
     };
+  }
+
+  /** Nest stops what has such a method with it. */
+  destroy(): void {
+    (this.source as { readonly destroy?: () => void }).destroy?.();
+  }
+
+  private open(): AsyncIterator<unknown> {
+    try {
+      return this.source[Symbol.asyncIterator]();
+    } catch (error) {
+      this.onFailure(error);
+      throw error;
+    }
   }
 }
 
@@ -135,6 +152,11 @@ function onClosed(connection: Closable | undefined, listener: () => void): () =>
 /** As Nest knows them: by their tag, so that those of other implementations count too. */
 function isWebResponse(value: object): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]';
+}
+
+/** Emitters that can be iterated, such as the cursors of databases, tell of their failure the iterator only. */
+function isNodeStream(value: object): value is Readable {
+  return 'pipe' in value && typeof value.pipe === 'function' && 'once' in value && typeof value.once === 'function';
 }
 
 function isWebStream(value: object): value is ReadableStream {

@@ -32,10 +32,10 @@ const BUILD_SHOP = 'examples/shop/e2e/build-shop.ts';
 const BUILD_CLIENT = 'examples/adaptive-client/e2e/build-client.ts';
 const TESTS_OF_EXAMPLES = ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts'];
 
-/** Runs when all others have ended: for a suite whose subject is real time. */
-const alone = (base: TestProjectInlineConfiguration): TestProjectInlineConfiguration => ({
+/** Runs when all of a lower order have ended, and those without one: for a suite whose subject is real time. */
+const alone = (base: TestProjectInlineConfiguration, groupOrder: number): TestProjectInlineConfiguration => ({
   ...base,
-  test: { ...base.test, sequence: { groupOrder: 1 } },
+  test: { ...base.test, sequence: { groupOrder } },
 });
 
 export default defineConfig({
@@ -49,11 +49,11 @@ export default defineConfig({
         project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts']),
         BUILD_SHOP,
       ),
-      alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']), BUILD_SHOP)),
+      alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']), BUILD_SHOP), 1),
       ...['product-page', 'home-bff', 'edge-gateway'].map((name) =>
         project(name, `examples/${name}`, TESTS_OF_EXAMPLES),
       ),
-      compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT),
+      alone(compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT), 2),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import { STATUS_CODES, type Server } from 'node:http';
 import { Controller, Get, Param, type INestApplication } from '@nestjs/common';
 import { ResilienceModule } from '@nestjs/resilience';
 import { Test } from '@nestjs/testing';
@@ -14,10 +14,15 @@ const SPECIMENS: Readonly<Record<string, engine.ResilienceError>> = {
   BulkheadFullError: new engine.BulkheadFullError('carrier', 'full'),
   DeadlineExceededError: new engine.DeadlineExceededError(3_000, 'carrier'),
   OutboundRateLimitError: new engine.OutboundRateLimitError('carrier', 1),
+  SectionFailedError: new engine.SectionFailedError(
+    { section: 'catalog', reason: 'upstream_error', cause: undefined, status: 502 },
+    'fan-out',
+  ),
+  SiblingFailedError: new engine.SiblingFailedError('catalog', 'fan-out'),
   ClientDisconnectedError: new engine.ClientDisconnectedError('carrier'),
 };
 /** Those that nobody is told of. */
-const UNANSWERED: readonly string[] = ['ClientDisconnectedError'];
+const UNANSWERED: readonly string[] = ['ClientDisconnectedError', 'SiblingFailedError'];
 const RETRY_AFTER: Readonly<Record<string, string>> = { CircuitOpenError: '30', OutboundRateLimitError: '1' };
 
 const BASES = ['ResilienceError', 'RejectionError'];
@@ -93,8 +98,8 @@ describe.each(errorTables)('the table of errors in $path', ({ rows }) => {
     expect(headers['retry-after']).toBe(RETRY_AFTER[name]);
     expect(body).toEqual({
       statusCode: status,
-      error: status === 504 ? 'Gateway Timeout' : 'Service Unavailable',
-      message: row['Message to clients'],
+      error: STATUS_CODES[status],
+      message: unticked(row['Message to clients']).replace('<section>', 'catalog'),
       code: error.code,
     });
   });

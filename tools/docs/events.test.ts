@@ -7,6 +7,7 @@ import type {
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
   ResilienceDeadlineEvent,
+  ResilienceDegradedEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceRateLimitedEvent,
@@ -14,7 +15,7 @@ import type {
   ResilienceTimeoutEvent,
 } from '@nestjs/resilience';
 import '@nestjs/resilience';
-import { CircuitBreakerPolicy, createPolicy, type StageOptions } from 'holdfast';
+import { CircuitBreakerPolicy, createPolicy, fanOut, optional, type StageOptions } from 'holdfast';
 import { EventRecorder } from 'holdfast/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { pages, read, tablesOf } from './pages.mjs';
@@ -27,6 +28,7 @@ interface Payloads {
   readonly ResilienceCircuitOpenEvent: ResilienceCircuitOpenEvent;
   readonly ResilienceCircuitRejectedEvent: ResilienceCircuitRejectedEvent;
   readonly ResilienceDeadlineEvent: ResilienceDeadlineEvent;
+  readonly ResilienceDegradedEvent: ResilienceDegradedEvent;
   readonly ResilienceFallbackEvent: ResilienceFallbackEvent;
   readonly ResilienceRateLimitedEvent: ResilienceRateLimitedEvent;
   readonly ResilienceRetryEvent: ResilienceRetryEvent;
@@ -51,6 +53,7 @@ const PAYLOAD_NAMES: { readonly [T in Type]: NameOf<T> } = {
   fallback: 'ResilienceFallbackEvent',
   abandoned: 'ResilienceAbandonedEvent',
   deadline: 'ResilienceDeadlineEvent',
+  degraded: 'ResilienceDegradedEvent',
 };
 
 /** One real event of each type. */
@@ -89,6 +92,7 @@ async function emitAll(): Promise<void> {
   await run({ circuitBreaker: breaker }, () => 0);
   await run({ timeout: 10, bulkhead: { holdUntilSettled: false } }, () => new Promise(() => {}));
   await run({ budget: 10 }, () => new Promise(() => {}));
+  await fanOut({ reviews: optional(fails, { fallback: null }) }, { budget: 10, minimum: 0, source: 'test' });
   const full = createPolicy({ bulkhead: { maxConcurrent: 1 } });
   void full.execute(() => new Promise(() => {}));
   await full.execute(() => 0, { source: 'test' }).catch(() => {});

@@ -11,6 +11,8 @@ export interface AttemptOwner {
   /** The work waits in one of our queues, or goes on. */
   markWaiting(waits: boolean): void;
   readonly deadline: Deadline | undefined;
+  /** When the work will be cut at the latest, on the engine's clock. */
+  readonly cutAt: number;
   /** Whether anything is held for work that is given up. */
   readonly holdsForWork: boolean;
 }
@@ -60,6 +62,10 @@ export class Attempt implements AttemptContext, Scope {
 
   get deadline(): Deadline | undefined {
     return this.owner?.deadline;
+  }
+
+  get cutAt(): number {
+    return this.owner?.cutAt ?? Infinity;
   }
 
   get ended(): boolean {

@@ -56,6 +56,10 @@ export class BudgetStage implements Stage {
     return true;
   }
 
+  cutsAt(execution: Execution, at: number): number | undefined {
+    return (execution.frame(at) as RunningBudget | undefined)?.dueAt;
+  }
+
   expire(frame: RunningBudget, stalled: boolean): void {
     const { execution, at } = frame;
     if (execution.isCommitted()) return;

@@ -41,6 +41,11 @@ export class Deadline {
     return new Deadline(now(), parseDuration(budget, 'budget', { positive: true }), options);
   }
 
+  /** @internal The same from parts that are checked. */
+  static from(startedAt: number, budgetMs: number, options?: DeadlineOptions): Deadline {
+    return new Deadline(startedAt, budgetMs, options);
+  }
+
   private constructor(startedAt: number, budgetMs: number, options: DeadlineOptions = {}) {
     const { policy = 'deadline', minRemainingMs = DEFAULT_MIN_REMAINING_MS, inherited = false } = options;
     this.startedAt = startedAt;

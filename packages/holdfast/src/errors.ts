@@ -1,3 +1,5 @@
+import type { DegradedReason } from './sections/degraded.js';
+
 /**
  * The errors of the engine: one base, one class per reason, a stable `code`, and the number that the caller needs.
  * Each class carries a registered symbol, so that `instanceof` holds across two copies of the package in one process.
@@ -143,6 +145,37 @@ export class SiblingFailedError extends ResilienceError {
   }
 }
 
+/** What a {@link SectionFailedError} is made of. */
+export interface SectionFailure {
+  readonly section: string;
+  readonly reason: DegradedReason;
+  readonly cause: unknown;
+  readonly status: number;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** An answer that a required section, or too few good ones, made impossible. */
+export class SectionFailedError extends ResilienceError {
+  readonly code = 'SECTION_FAILED';
+  /** The section that failed; `'*'` when too few of all were good. */
+  readonly section: string;
+  /** Why, in the code that a degraded section has. */
+  readonly reason: DegradedReason;
+  /** The HTTP status to answer with: what the section asked for, else a dependency's 404 or 410, else 502. */
+  readonly status: number;
+  /** Milliseconds until trying again is worth it, when the section says so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ section, reason, cause, status, retryAfterMs }: SectionFailure, policy: string) {
+    super(`${section === '*' ? 'all sections' : section} unavailable`, policy);
+    this.section = section;
+    this.reason = reason;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+    Object.defineProperty(this, 'cause', { value: cause, configurable: true, writable: true });
+  }
+}
+
 name(ResilienceError, 'ResilienceError', BRANDS.resilience);
 name(RejectionError, 'RejectionError', BRANDS.rejection);
 name(ResilienceTimeoutError, 'ResilienceTimeoutError', BRANDS.timeout);
@@ -152,6 +185,7 @@ name(OutboundRateLimitError, 'OutboundRateLimitError', BRANDS.rateLimited);
 name(DeadlineExceededError, 'DeadlineExceededError', BRANDS.deadline);
 name(ClientDisconnectedError, 'ClientDisconnectedError', BRANDS.clientGone);
 name(SiblingFailedError, 'SiblingFailedError', BRANDS.siblingFailed);
+name(SectionFailedError, 'SectionFailedError', BRANDS.sectionFailed);
 
 /** Names live on the prototype and are spelt out, since bundlers rename classes. */
 export function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
@@ -238,69 +272,6 @@ function statusOf(shape: ExceptionShape): unknown {
 
 function isClientStatus(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408 && status !== 429;
-}
-
-const NETWORK_CODES: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENETRESET',
-  'EADDRNOTAVAIL',
-  'ERR_NETWORK',
-  'UND_ERR_SOCKET',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_CLOSED',
-  'UND_ERR_DESTROYED',
-  'ConnectionRefused',
-  'ConnectionReset',
-  'ConnectionClosed',
-  'FailedToOpenSocket',
-  'Timeout',
-]);
-
-/** What browsers, Deno and workerd say with a bare `TypeError`, whose message is all there is to go by. */
-const NETWORK_MESSAGE =
-  /^(fetch failed|failed to fetch|load failed|networkerror when attempting to fetch resource|the internet connection appears to be offline|the network connection was lost|network connection lost|network request failed|internal error; reference|error sending request|client error \(|unable to connect|the socket connection was closed|socket hang up|network error)/i;
-
-const DEEPEST_CAUSE = 5;
-
-/**
- * Whether an error means that no answer came over the network, in the shapes of fetch, undici, axios, got, Bun and
- * Deno. Meant for `retryIf` and `recordIf`; no policy uses it by default.
- */
-export function isNetworkError(error: unknown): boolean {
-  let current = error;
-  for (let depth = 0; depth < DEEPEST_CAUSE && typeof current === 'object' && current !== null; depth++) {
-    const { code, name: kind, message, cause, response } = current as NetworkShape;
-    if (response !== undefined && response !== null) return false;
-    if (NETWORK_CODES.has(code)) return true;
-    if (typeof message === 'string' && mayBeBare(kind) && NETWORK_MESSAGE.test(message)) return true;
-    current = cause;
-  }
-
-  return false;
-}
-
-interface NetworkShape {
-  readonly code?: unknown;
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly cause?: unknown;
-  readonly response?: unknown;
-}
-
-function mayBeBare(kind: unknown): boolean {
-  return kind === 'TypeError' || kind === 'Error' || kind === 'AxiosError' || kind === 'RequestError';
 }
 
 /** V8's switch for stacks; other runtimes do not have it, and frozen ones do not let it be set. */

@@ -12,6 +12,7 @@ const TYPES: Readonly<Record<ResilienceEvent['type'], true>> = {
   fallback: true,
   abandoned: true,
   deadline: true,
+  degraded: true,
 };
 
 /** Every type of event, for those who open a channel for each. */

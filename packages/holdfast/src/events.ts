@@ -1,4 +1,5 @@
 import { requireFunction } from './options.js';
+import type { DegradedReason } from './sections/degraded.js';
 import { host } from '#host';
 
 /**
@@ -92,6 +93,16 @@ export interface ResilienceDeadlineEvent extends CallEvent {
   readonly budgetMs: number;
 }
 
+/** A section of an answer is missing, or the answer with it. Emitted once for each, when it is known. */
+export interface ResilienceDegradedEvent extends CallEvent {
+  readonly type: 'degraded';
+  readonly section: string;
+  readonly reason: DegradedReason;
+  /** In whole milliseconds. */
+  readonly waitedMs: number;
+  readonly error: unknown;
+}
+
 export type ResilienceEvent =
   | ResilienceRetryEvent
   | ResilienceTimeoutEvent
@@ -103,7 +114,8 @@ export type ResilienceEvent =
   | ResilienceRateLimitedEvent
   | ResilienceFallbackEvent
   | ResilienceAbandonedEvent
-  | ResilienceDeadlineEvent;
+  | ResilienceDeadlineEvent
+  | ResilienceDegradedEvent;
 
 export type ResilienceListener = (event: ResilienceEvent) => void;
 

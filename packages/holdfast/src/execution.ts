@@ -136,6 +136,11 @@ export abstract class Execution implements Follower, AttemptOwner {
     return ties !== undefined && (ties.callerLink !== undefined || ties.outerLink !== undefined);
   }
 
+  /** When what runs now will be cut at the latest, by a limit of this call or around it; `Infinity` without any. */
+  get cutAt(): number {
+    return Math.min(this.pipeline.cutAt(this), this.outer?.cutAt ?? Infinity);
+  }
+
   /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */
   abstract performWork(attempt: Attempt): void;
 

@@ -29,6 +29,24 @@ export type { FallbackHandler, FallbackOptions } from './policies/fallback.js';
 export { Deadline, type DeadlineOptions } from './deadline.js';
 export { deadlineHeaderValue, readDeadline } from './deadline-headers.js';
 
+// Answers from several sections
+export { fanOut, type FanOutOptions, type SectionData, type Sections } from './sections/fan-out.js';
+export { collect, type CollectOptions, type SectionCollector } from './sections/collect.js';
+export {
+  optional,
+  required,
+  type OptionalOptions,
+  type RequiredOptions,
+  type Section,
+  type SectionContext,
+  type SectionDeclaration,
+  type SectionFunction,
+  type SectionOptions,
+} from './sections/section.js';
+export { PartialResponse, type PartialBody, type SectionTiming } from './sections/partial-response.js';
+export type { DegradedReason, DegradedSection } from './sections/degraded.js';
+export { degradedHeaders, HEADERS_OF_WHOLE_ANSWERS, type DegradedHeadersOptions } from './sections/degraded-headers.js';
+
 // Attempts
 export type { AttemptContext } from './scope.js';
 export type { ExecuteOptions } from './execution.js';
@@ -43,12 +61,14 @@ export {
   ClientDisconnectedError,
   DeadlineExceededError,
   isClientError,
-  isNetworkError,
   OutboundRateLimitError,
   RejectionError,
   ResilienceError,
   ResilienceTimeoutError,
+  SectionFailedError,
+  SiblingFailedError,
 } from './errors.js';
+export { isNetworkError } from './network-error.js';
 
 // Events
 export { subscribe } from './events.js';
@@ -61,6 +81,7 @@ export type {
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
   ResilienceDeadlineEvent,
+  ResilienceDegradedEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceListener,

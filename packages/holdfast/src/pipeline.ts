@@ -21,6 +21,8 @@ export interface Stage {
   leave(execution: Execution, at: number): boolean;
   /** The work is about to be given up, and may run on; called before `leave`. */
   keepFor?(execution: Execution, at: number, attempt: Attempt): void;
+  /** When this stage will cut what runs inside, on the engine's clock. */
+  cutsAt?(execution: Execution, at: number): number | undefined;
   /** Whether it may stand at several places of one pipeline. */
   readonly repeatable: boolean;
   /** Whether an attempt inside has a limit in time. */
@@ -64,6 +66,13 @@ export class Pipeline {
     const at = this.stages.findIndex((stage) => !stage.answersFailures);
 
     return at < 0 ? this.stages.length : at;
+  }
+
+  /** When one of the stages will cut a call that is inside of all of them. */
+  cutAt(execution: Execution): number {
+    const moments = this.stages.map((stage, at) => stage.cutsAt?.(execution, at) ?? Infinity);
+
+    return Math.min(Infinity, ...moments);
   }
 
   /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */

@@ -29,7 +29,7 @@ export abstract class ResiliencePolicy {
    * @throws TypeError when an argument is no policy.
    */
   static wrap(...policies: readonly ResiliencePolicy[]): ResiliencePolicy {
-    policies.forEach(requirePolicy);
+    policies.forEach((policy, index) => requirePolicy(policy, `policies[${index}]`));
 
     return new PolicyWrap(policies);
   }
@@ -75,14 +75,14 @@ export abstract class ResiliencePolicy {
 }
 
 /** A policy of another copy of this package is one too. */
-function requirePolicy(given: unknown, index: number): void {
+export function requirePolicy(given: unknown, path: string): void {
   const pipeline = (given as Partial<ResiliencePolicy> | null | undefined)?.pipeline;
   if (Array.isArray(pipeline?.stages)) return;
 
   const remedy = Array.isArray(given)
     ? 'Spread it: ResiliencePolicy.wrap(...policies).'
     : 'Use policies such as new RetryPolicy(), or createPolicy() for options.';
-  throw new OptionError(`policies[${index}]`, `expected a policy, got ${show(given)}. ${remedy}`);
+  throw new OptionError(path, `expected a policy, got ${show(given)}. ${remedy}`);
 }
 
 /** One policy by itself. The base of each of them. */

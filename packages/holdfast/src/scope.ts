@@ -27,6 +27,8 @@ export interface Scope extends AttemptContext {
   readonly ended: boolean;
   /** Whether its signal has aborted, or would have if somebody had asked for it. */
   readonly aborted: boolean;
+  /** When it will be cut at the latest by limits that hold for it, on the engine's clock; `Infinity` without any. */
+  readonly cutAt: number;
   /** The scope that it was opened in. */
   readonly outer: Scope | undefined;
   /** Aborts `follower` together with this scope, until it leaves. */
@@ -111,6 +113,10 @@ class OpenScope implements Scope, Follower {
 
   get deadline(): Deadline | undefined {
     return this.outer?.deadline;
+  }
+
+  get cutAt(): number {
+    return this.outer?.cutAt ?? Infinity;
   }
 
   /** While the outer scope counts; afterwards nothing keeps it from being collected. */

@@ -66,6 +66,27 @@ export type {
   TimeoutOptions,
 } from 'holdfast';
 
+// Answers from several sections
+export { collect, fanOut, optional, PartialResponse, required } from 'holdfast';
+export type {
+  CollectOptions,
+  DegradedReason,
+  DegradedSection,
+  FanOutOptions,
+  OptionalOptions,
+  PartialBody,
+  RequiredOptions,
+  Section,
+  SectionCollector,
+  SectionContext,
+  SectionData,
+  SectionDeclaration,
+  SectionFunction,
+  SectionOptions,
+  Sections,
+  SectionTiming,
+} from 'holdfast';
+
 // Errors
 export {
   BulkheadFullError,
@@ -77,6 +98,8 @@ export {
   RejectionError,
   ResilienceError,
   ResilienceTimeoutError,
+  SectionFailedError,
+  SiblingFailedError,
 } from 'holdfast';
 
 // Events
@@ -89,6 +112,7 @@ export type {
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
   ResilienceDeadlineEvent,
+  ResilienceDegradedEvent,
   ResilienceEvent,
   ResilienceFallbackEvent,
   ResilienceRateLimitedEvent,

@@ -1,15 +1,10 @@
 import { now } from '../clock.js';
-import {
-  CircuitOpenError,
-  DeadlineExceededError,
-  isDiscounted,
-  isRejection,
-  ResilienceTimeoutError,
-} from '../errors.js';
+import { CircuitOpenError, DeadlineExceededError, isDiscounted, isRejection } from '../errors.js';
 import { reportError, type CircuitState } from '../events.js';
 import type { Execution } from '../execution.js';
 import { decision } from '../options.js';
 import { StagePolicy } from '../policy.js';
+import { limitBehind, type LimitError } from '../time-limit-error.js';
 import { exponentialDelay } from './backoff.js';
 import {
   resolveCircuitBreakerName,
@@ -180,10 +175,11 @@ export class CircuitBreakerPolicy extends StagePolicy {
   /** Whether an error is a failure of the dependency; `undefined` when it says nothing about it. */
   private judge(execution: Execution, permit: Permit): boolean | undefined {
     const { value, cutting, step } = execution;
-    if (isRejection(value) || isDiscounted(value)) return undefined;
+    const limit = limitBehind(value);
+    if (isRejection(value) || isDiscounted(limit ?? value)) return undefined;
     if (!cutting && (execution.flawed || execution.leftBy() !== undefined)) return undefined;
-    const cut = cutting || value instanceof DeadlineExceededError;
-    if (cut && !ranLongEnough(value, execution, permit)) return undefined;
+    const cut = cutting || limit instanceof DeadlineExceededError;
+    if (cut && !ranLongEnough(limit, execution, permit)) return undefined;
 
     try {
       const failed = decision(this.options.recordIf(value), 'recordIf');
@@ -285,18 +281,12 @@ export class CircuitBreakerPolicy extends StagePolicy {
  * A call cut by a timeout around the breaker counts when it had run for at least half of that limit: otherwise an
  * outer limit would hide a dependency that hangs. What a caller aborts says nothing about the dependency.
  */
-function ranLongEnough(reason: unknown, execution: Execution, permit: Permit): boolean {
-  const limitMs = limitOf(reason);
-  if (limitMs === undefined) return false;
+function ranLongEnough(limit: LimitError | undefined, execution: Execution, permit: Permit): boolean {
+  if (limit === undefined) return false;
 
+  const limitMs = limit instanceof DeadlineExceededError ? limit.budgetMs : limit.timeoutMs;
   const ranMs = now() - permit.enteredAt - (execution.waitedMs() - permit.waitedBefore);
   return ranMs >= limitMs / 2;
-}
-
-function limitOf(reason: unknown): number | undefined {
-  if (reason instanceof ResilienceTimeoutError) return reason.timeoutMs;
-
-  return reason instanceof DeadlineExceededError ? reason.budgetMs : undefined;
 }
 
 function percentage(part: number, whole: number): number {

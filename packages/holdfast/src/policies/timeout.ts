@@ -85,6 +85,11 @@ export class TimeoutPolicy extends StagePolicy {
   }
 
   /** @internal */
+  cutsAt(execution: Execution, at: number): number | undefined {
+    return (execution.frame(at) as RunningLimit | undefined)?.dueAt;
+  }
+
+  /** @internal */
   expire(frame: RunningLimit, stalled: boolean): void {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
@@ -186,7 +191,7 @@ function currentMs(limit: number | AdaptiveTimeout): number {
 }
 
 /** By its shape, so that one of another copy of this package is one too. */
-function isAdaptive(limit: unknown): limit is AdaptiveTimeout {
+export function isAdaptive(limit: unknown): limit is AdaptiveTimeout {
   if (typeof limit !== 'object' || limit === null) return false;
 
   const { record, recordCut } = limit as Partial<AdaptiveTimeout>;

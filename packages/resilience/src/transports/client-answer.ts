@@ -1,6 +1,6 @@
-import { RejectionError, type ResilienceError } from 'holdfast';
+import { RejectionError, SectionFailedError, type ResilienceError } from 'holdfast';
 
-/** What clients are told, on every transport: no name of a dependency, a policy or a host. */
+/** What clients are told, on every transport: no name of a policy or a host, and of dependencies only what a section is called. */
 const MESSAGES: Readonly<Record<string, string>> = {
   TIMEOUT: 'The operation timed out',
   DEADLINE_EXCEEDED: 'The operation timed out',
@@ -10,6 +10,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 
 export function messageToClients(error: ResilienceError): string {
+  if (error instanceof SectionFailedError) return error.message;
+
   return MESSAGES[error.code] ?? 'Service temporarily unavailable';
 }
 
@@ -18,7 +20,7 @@ const LONGEST_S = Number.MAX_SAFE_INTEGER;
 
 /** Whole seconds until trying again can succeed, at least 1; `undefined` when nobody knows. */
 export function retryAfterSeconds(error: ResilienceError): number | undefined {
-  if (!(error instanceof RejectionError)) return undefined;
+  if (!(error instanceof RejectionError || error instanceof SectionFailedError)) return undefined;
 
   // Applications make such errors too, and may have computed the time.
   const { retryAfterMs } = error;

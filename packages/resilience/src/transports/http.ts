@@ -1,26 +1,33 @@
-import { HttpException } from '@nestjs/common';
-import { DeadlineExceededError, ResilienceTimeoutError, type ResilienceError } from 'holdfast';
+import { STATUS_CODES } from 'node:http';
+import { GoneException, HttpException, NotFoundException } from '@nestjs/common';
+import { DeadlineExceededError, ResilienceTimeoutError, SectionFailedError, type ResilienceError } from 'holdfast';
 import { messageToClients, retryAfterSeconds } from './client-answer.js';
 import type { ResponseState } from './http-response.js';
 
-const GATEWAY_TIMEOUT = 504;
-const SERVICE_UNAVAILABLE = 503;
-
 /**
  * The answer of an HTTP client whose request met a policy: 504 for a timeout, since 408 would blame the client, and 503
- * for a refusal, with `Retry-After` where the time is known.
+ * for a refusal, with `Retry-After` where the time is known. A section without which there is no answer has a status
+ * of its own; where its dependency says that there is no such thing, the client is told just that.
  */
 export function toHttpException(error: ResilienceError, response: ResponseState): HttpException {
   const seconds = retryAfterSeconds(error);
   if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
   response.declareJson();
-  const timedOut = error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError;
-  const statusCode = timedOut ? GATEWAY_TIMEOUT : SERVICE_UNAVAILABLE;
-  const reason = timedOut ? 'Gateway Timeout' : 'Service Unavailable';
+  const statusCode = statusOf(error);
+  const options = { cause: error };
+  if (statusCode === 404) return new NotFoundException(undefined, options);
+  if (statusCode === 410) return new GoneException(undefined, options);
 
+  const reason = STATUS_CODES[statusCode] ?? 'Error';
   return new HttpException(
     { statusCode, error: reason, message: messageToClients(error), code: error.code },
     statusCode,
-    { cause: error },
+    options,
   );
+}
+
+function statusOf(error: ResilienceError): number {
+  if (error instanceof SectionFailedError) return error.status;
+
+  return error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError ? 504 : 503;
 }

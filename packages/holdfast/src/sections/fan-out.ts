@@ -1,0 +1,227 @@
+import { SectionFailedError, SiblingFailedError } from '../errors.js';
+import { OptionError, rejectUnknown, requireCount, requireObject, requireOneOf, show, withPath } from '../options.js';
+import { Answer, ANSWER_OPTIONS, type AnswerOptions } from './answer.js';
+import { Part, type Assembly } from './part.js';
+import { PartialResponse } from './partial-response.js';
+import { isSection, type Section } from './section.js';
+import { SectionGraph } from './section-graph.js';
+import { ALL_SECTIONS, requireSectionName } from './section-name.js';
+
+export interface FanOutOptions extends AnswerOptions {
+  /** How many sections run at the same time: whole, at least 1, or `Infinity`. Default `Infinity`. */
+  readonly concurrency?: number | undefined;
+  /** How many sections have to be good. Whole, at most their number. Default 1 when none is required, else 0. */
+  readonly minimum?: number | undefined;
+  /** Whether a failed required section ends the answer at once, or after all have settled. Default `'cancel'`. */
+  readonly onRequiredFailure?: 'cancel' | 'settle' | undefined;
+}
+
+/** Sections by their keys. */
+export type Sections = Readonly<Record<string, Section<unknown, unknown>>>;
+
+/** What the sections are in the answer. */
+export type SectionData<S extends Sections> = {
+  readonly [K in keyof S]: S[K] extends Section<infer T, infer _V> ? T : never;
+};
+
+const KNOWN = [...ANSWER_OPTIONS, 'concurrency', 'minimum', 'onRequiredFailure'] as const;
+
+/**
+ * Builds an answer from several sections, side by side. Each is settled by its own limit or the budget; an optional one
+ * that fails is replaced by its fallback and listed in `degraded`.
+ *
+ * Rejects with a `SectionFailedError` when a required section fails or too few are good, with the caller's reason as
+ * soon as the signal or the attempt around aborts, and with a `TypeError` naming the option when something is declared
+ * wrongly.
+ */
+export function fanOut<const S extends Sections>(
+  sections: S,
+  options: FanOutOptions = {},
+): Promise<PartialResponse<SectionData<S>>> {
+  return new Promise((resolve, reject) => {
+    new FanOut(sections, options, { resolve: resolve as (page: PartialResponse<unknown>) => void, reject }).start();
+  });
+}
+
+interface Outlet {
+  readonly resolve: (page: PartialResponse<unknown>) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+class FanOut implements Assembly {
+  readonly answer: Answer;
+  private readonly keys: readonly string[];
+  private readonly parts: readonly Part[];
+  private readonly graph: SectionGraph;
+  private readonly outlet: Outlet;
+  private readonly concurrency: number;
+  private readonly minimum: number;
+  private readonly settlesAll: boolean;
+  private readonly queue: Array<() => void> = [];
+  private nextInQueue = 0;
+  private running = 0;
+  private unsettled: number;
+  private isOver = false;
+
+  constructor(sections: Sections, options: FanOutOptions, outlet: Outlet) {
+    requireObject(options, 'options', "Use { budget: '1s' }.");
+    rejectUnknown(options, KNOWN);
+    const { concurrency = Infinity, minimum, onRequiredFailure = 'cancel' } = options;
+    this.outlet = outlet;
+    this.keys = keysOf(sections);
+    this.answer = new Answer(options);
+    this.parts = this.keys.map((key) => this.partOf(key, sections[key] as Section<unknown>));
+    this.unsettled = this.parts.length;
+    this.concurrency = requireCount(concurrency, 'concurrency', { min: 1, infinite: true });
+    this.settlesAll = requireOneOf(onRequiredFailure, 'onRequiredFailure', ['cancel', 'settle']) === 'settle';
+    this.minimum = this.leastGood(minimum);
+    const declared = this.keys.map((key) => sections[key] as Section<unknown>);
+    requireDistinct(this.parts, declared);
+    this.graph = new SectionGraph(this.parts, declared);
+  }
+
+  start(): void {
+    const { left } = this.answer;
+    if (left !== undefined) return this.end(() => this.outlet.reject(left.reason));
+
+    const waiting = this.parts.filter(({ settings }) => settings.after !== undefined);
+    waiting.forEach((part) => {
+      const resume = resumeLater(() => this.enqueue(part));
+      this.graph.whenReady(part, resume);
+    });
+    this.parts.forEach((part) => {
+      if (part.settings.after === undefined) this.enqueue(part);
+    });
+  }
+
+  onPart(part: Part): void {
+    if (part.hasStarted) this.running -= 1;
+    this.unsettled -= 1;
+    if (this.isOver) return;
+    if (part.state === 'failed' && !this.settlesAll) return this.failBecauseOf(part);
+
+    this.graph.onSettled(part);
+    if (this.unsettled === 0) this.conclude();
+    else this.startNext();
+  }
+
+  onLeft(_part: Part, reason: unknown): void {
+    this.end(() => this.outlet.reject(reason));
+  }
+
+  private partOf(key: string, section: Section<unknown>): Part {
+    return withPath(key, () => {
+      if (!isSection(section)) {
+        throw new OptionError('', `expected a section, got ${show(section)}. Make it with required() or optional().`);
+      }
+      const part = new Part(section.settings.name ?? requireSectionName(key, ''), section.settings, this);
+      this.answer.requireBounded(section.settings);
+
+      return part;
+    });
+  }
+
+  private leastGood(minimum: number | undefined): number {
+    if (minimum !== undefined) return requireCount(minimum, 'minimum', { min: 0, max: this.parts.length });
+
+    return this.parts.some(({ settings }) => settings.isRequired) ? 0 : 1;
+  }
+
+  /** Starts a part, or lets it wait for its turn. */
+  private enqueue(part: Part): void {
+    if (this.running >= this.concurrency) {
+      this.queue.push(resumeLater(() => this.startPart(part)));
+      return;
+    }
+    this.running += 1;
+    this.startPart(part);
+  }
+
+  private startPart(part: Part): void {
+    if (!this.isOver) part.start();
+  }
+
+  /** The turn is the next part's from here on, whatever becomes ready before it has started. */
+  private startNext(): void {
+    const resume = this.queue[this.nextInQueue];
+    if (resume === undefined || this.running >= this.concurrency) return;
+
+    this.nextInQueue += 1;
+    this.running += 1;
+    resume();
+  }
+
+  private conclude(): void {
+    const failed = this.parts.find(({ state }) => state === 'failed');
+    if (failed !== undefined) return this.failBecauseOf(failed);
+
+    const good = this.parts.filter(({ state }) => state === 'good').length;
+    if (good < this.minimum) return this.end(() => this.outlet.reject(this.tooFew()));
+
+    this.end(() => this.outlet.resolve(this.page()));
+  }
+
+  private failBecauseOf(part: Part): void {
+    const { failure } = part;
+    this.end(() => this.outlet.reject(failure));
+    const reason = new SiblingFailedError(part.name, this.answer.name);
+    for (const sibling of this.parts) sibling.cancel(reason);
+  }
+
+  private tooFew(): SectionFailedError {
+    const missing = this.parts.filter(({ degraded }) => degraded !== undefined);
+    const reason = missing[0]?.degraded?.reason ?? 'upstream_error';
+    const cause = new AggregateError(missing.map(({ error }) => error));
+
+    return new SectionFailedError({ section: ALL_SECTIONS, reason, cause, status: 502 }, this.answer.name);
+  }
+
+  private page(): PartialResponse<unknown> {
+    return PartialResponse.of<unknown>({
+      data: Object.fromEntries(this.parts.map(({ value }, at) => [this.keys[at], value])),
+      degraded: this.parts.flatMap(({ degraded }) => degraded ?? []),
+      timings: this.parts.map(({ name: section, tookMs: ms, degraded }) =>
+        degraded === undefined ? { section, ms } : { section, ms, reason: degraded.reason },
+      ),
+    });
+  }
+
+  private end(settle: () => void): void {
+    if (this.isOver) return;
+
+    this.isOver = true;
+    settle();
+  }
+}
+
+/** @throws TypeError when there is nothing to build an answer from. */
+function keysOf(sections: Sections): readonly string[] {
+  requireObject(sections, 'sections', 'Use { product: required(…), reviews: optional(…) }.');
+  const keys = Object.keys(sections);
+  if (keys.length > 0) return keys;
+
+  throw new OptionError('sections', 'there are none. Give at least one, made by required() or optional().');
+}
+
+/** @throws TypeError when two parts could not be told apart, or one section would be two of them. */
+function requireDistinct(parts: readonly Part[], sections: readonly Section<unknown>[]): void {
+  const names = new Set(parts.map(({ name }) => name));
+  if (names.size < parts.length) {
+    const twice = parts.find(({ name }, at) => parts.findIndex((part) => part.name === name) < at) as Part;
+    throw new OptionError('name', `two sections are called "${twice.name}". Give each a name of its own.`);
+  }
+  if (new Set(sections).size < sections.length) {
+    throw new OptionError('sections', 'one section stands there under two keys. Make one for each.');
+  }
+}
+
+/**
+ * Something to be called that makes `goOn` run in the async context of this call, and not in that of whoever has just
+ * ended.
+ */
+function resumeLater(goOn: () => void): () => void {
+  let resume = (): void => {};
+  void new Promise<void>((resolve) => (resume = resolve)).then(goOn);
+
+  return resume;
+}

@@ -1,6 +1,6 @@
 import { now } from './clock.js';
 import { parseDuration, type Duration } from './duration.js';
-import { DeadlineExceededError } from './errors.js';
+import { DeadlineExceededError, discount } from './errors.js';
 import { OptionError } from './options.js';
 import { startTimer, stopTimer, type Timer } from './timers.js';
 
@@ -109,6 +109,14 @@ export class Deadline {
     }
 
     return this.#controller.signal;
+  }
+
+  /** @internal What refuses work that has no time left. It never ran, so this says nothing about it. */
+  nothingLeft(): DeadlineExceededError {
+    const error = new DeadlineExceededError(this.budgetMs, this.policy);
+    discount(error);
+
+    return error;
   }
 
   /** Stops the timer of `signal`: what it was read for is done. */

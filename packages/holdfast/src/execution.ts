@@ -2,7 +2,6 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { now } from './clock.js';
 import type { Deadline } from './deadline.js';
 import type { Duration } from './duration.js';
-import { DeadlineExceededError, discount } from './errors.js';
 import type { Pipeline, Stage } from './pipeline.js';
 import { currentScope, type AttemptContext, type Scope } from './scope.js';
 import { followSignal, type Follower, type Link } from './signals.js';
@@ -190,20 +189,12 @@ export abstract class Execution implements Follower, AttemptOwner {
       if (!(stages[at] as Stage).enter(this, at)) return;
     }
     this.depth = stages.length;
-    if (this.deadline?.exhausted === true) return this.refuse(this.depth, this.nothingLeft(this.deadline));
+    if (this.deadline?.exhausted === true) return this.refuse(this.depth, this.deadline.nothingLeft());
 
     const attempt = new Attempt(this, this.attemptNumber, this.outer);
     this.attempt = attempt;
     if (this.opensScope || (this.attemptNumber > 1 && this.options?.ambient !== false)) this.openScope(attempt);
     else this.performWork(attempt);
-  }
-
-  /** The work never ran, so this says nothing about it. */
-  private nothingLeft({ budgetMs, policy }: Deadline): DeadlineExceededError {
-    const error = new DeadlineExceededError(budgetMs, policy);
-    discount(error);
-
-    return error;
   }
 
   /** Runs the work of an attempt with that attempt as the ambient one. */

@@ -99,11 +99,7 @@ export class SectionExecution extends Execution implements LimitTarget {
 
   /** What refuses a section that would have no time to run in. */
   exhausted(): DeadlineExceededError {
-    const { answer } = this.owner;
-    const error = new DeadlineExceededError((answer.deadline as Deadline).budgetMs, answer.name);
-    discount(error);
-
-    return error;
+    return (this.owner.answer.deadline as Deadline).nothingLeft();
   }
 
   override onAbort(reason: unknown): void {

@@ -23,6 +23,7 @@ export {
   editDistance,
   nearestName,
   OptionError,
+  refuseInherited,
   rejectUnknown,
   requireBoolean,
   requireFunction,
@@ -39,7 +40,7 @@ export {
   type ResolvedBackoff,
 } from './policies/backoff.js';
 export { resolveBulkheadOptions } from './policies/bulkhead.js';
-export { resolveCircuitBreakerOptions } from './policies/circuit-breaker-options.js';
+export { CIRCUIT_BREAKER_FIELDS, resolveCircuitBreakerOptions } from './policies/circuit-breaker-options.js';
 export { resolveFallbackOptions } from './policies/fallback.js';
 export { resolveOutboundRateLimitOptions } from './policies/rate-limit.js';
 export { resolveRetryOptions } from './policies/retry.js';

@@ -4,6 +4,7 @@ import {
   editDistance,
   nearestName,
   OptionError,
+  refuseInherited,
   rejectUnknown,
   requireBoolean,
   requireCount,
@@ -221,5 +222,30 @@ describe('the nearest name', () => {
     expect(editDistance('abc', '')).toBe(3);
     expect(editDistance('kitten', 'sitting')).toBe(3);
     expect(editDistance('same', 'same')).toBe(0);
+  });
+});
+
+describe('refuseInherited', () => {
+  class Retries {
+    get attempts(): number {
+      return 3;
+    }
+  }
+
+  it.each([
+    ['a getter of a class', new Retries()],
+    ['a field of another object', Object.create({ attempts: 3 }) as object],
+  ])('refuses a known option that is %s', (_case, options) => {
+    expect(() => refuseInherited(options, ['attempts'], 'retry')).toThrow('retry.attempts: is inherited');
+    expect(() => rejectUnknown(options, ['attempts'])).toThrow('attempts: is inherited');
+  });
+
+  it('takes what an object has itself, and leaves what is not known alone', () => {
+    const own = Object.assign(Object.create({ get: () => 5 }) as object, { attempts: 3 });
+
+    expect(() => refuseInherited(own, ['attempts'])).not.toThrow();
+    expect(() =>
+      rejectUnknown(Object.assign(Object.create(null) as object, { attempts: 3 }), ['attempts']),
+    ).not.toThrow();
   });
 });

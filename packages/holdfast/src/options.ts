@@ -39,8 +39,24 @@ export function requireObject(value: unknown, path: string, hint: string): void 
   throw new OptionError(path, `expected an options object, got ${show(value)}. ${hint}`);
 }
 
+/**
+ * Refuses options that an object only inherits, such as getters and methods of its class: what reads fields one by one
+ * sees them, and what copies an object loses them.
+ */
+export function refuseInherited(options: object, known: readonly string[], path = ''): void {
+  const key = known.find((name) => name in options && !Object.hasOwn(options, name));
+  if (key === undefined) return;
+
+  throw new OptionError(
+    joinPath(path, key),
+    'is inherited (a getter or method of a class?), and would be lost where options are copied. ' +
+      'Make it a field of the options object itself.',
+  );
+}
+
 /** Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. */
 export function rejectUnknown(options: object, known: readonly string[], path = ''): void {
+  refuseInherited(options, known, path);
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue;
 

@@ -386,6 +386,61 @@ async function expectFailure({ app, says }: Omit<Case, 'it'>): Promise<void> {
   for (const part of says) expect(message).toMatch(part instanceof RegExp ? part : escaped(part));
 }
 
+describe('options that an object inherits from its class', () => {
+  class Retries {
+    get attempts(): number {
+      return 5;
+    }
+  }
+  class Breaker {
+    openDuration = '5s' as const;
+
+    recordIf(): boolean {
+      return false;
+    }
+  }
+  class Preset {
+    timeout = '2s' as const;
+
+    fallback(): string {
+      return 'flat';
+    }
+  }
+  class Settings {
+    get presets(): ResilienceModuleOptions['presets'] {
+      return {};
+    }
+  }
+
+  it.each([
+    ['presets.carrier.retry.attempts', { presets: { carrier: { retry: new Retries() } } }],
+    ['presets.carrier.circuitBreaker.recordIf', { presets: { carrier: { circuitBreaker: new Breaker() } } }],
+    ['presets.carrier.fallback', { presets: { carrier: new Preset() } }],
+    ['defaults.retry.attempts', { defaults: { retry: new Retries() } }],
+    ['presets', new Settings()],
+  ])('are refused, since they would be lost: %s', async (path, given) => {
+    const error = await failureOf(options(given));
+
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toContain(`${path}: is inherited`);
+  });
+
+  it('are refused in decorators', async () => {
+    const error = await failureOf({ controllers: [shopWith(CircuitBreaker(new Breaker()))] });
+
+    expect(error.message).toContain('circuitBreaker.recordIf: is inherited');
+  });
+
+  it('are fine as fields of an instance', async () => {
+    class Fields {
+      timeout = '2s' as const;
+      retry = { attempts: 2 };
+    }
+
+    expect(await boot(options({ presets: { carrier: new Fields() } }))).toMatchObject({ error: undefined });
+  });
+});
+
 describe('options of decorators', () => {
   const on = (decorator: MethodDecorator): Application => ({ controllers: [shopWith(decorator)] });
   const cases: Case[] = [

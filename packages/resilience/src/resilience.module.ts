@@ -1,6 +1,6 @@
 import { Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { OptionError, rejectUnknown, requireObject } from 'holdfast/binding';
+import { OptionError, refuseInherited, rejectUnknown, requireObject } from 'holdfast/binding';
 import { Explorer } from './entrypoint/explorer.js';
 import { Planner } from './entrypoint/plan.js';
 import { ResilienceInterceptor } from './entrypoint/resilience.interceptor.js';
@@ -14,6 +14,7 @@ import {
   type ResilienceModuleOptions,
 } from './resilience.options.js';
 import { ResilienceService } from './resilience.service.js';
+import { SETTINGS } from './settings.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
@@ -61,6 +62,8 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
 
   static override forRoot(options: ResilienceModuleOptions = {}): DynamicModule {
     requireObject(options, '', OPTIONS_HINT);
+    // Nest copies them before they are read.
+    refuseInherited(options, SETTINGS);
 
     return super.forRoot(options);
   }

@@ -40,7 +40,15 @@ interface Oddities {
   readonly unsetLimits: string[];
 }
 
-const KNOWN = ['defaults', 'presets', 'mapErrors', 'isGlobal', 'clientTimeout', 'minRemaining', 'strictNames'];
+export const SETTINGS = [
+  'defaults',
+  'presets',
+  'mapErrors',
+  'isGlobal',
+  'clientTimeout',
+  'minRemaining',
+  'strictNames',
+];
 const DEFAULTS_KNOWN = ['budget', 'retry', 'timeout', 'circuitBreaker', 'bulkhead'];
 const LIMITS = ['budget', 'timeout'] as const;
 
@@ -51,7 +59,7 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
     '',
     'ResilienceModule takes { defaults, presets, … }; a factory has to return such an object.',
   );
-  rejectUnknown(options, KNOWN);
+  rejectUnknown(options, SETTINGS);
   const odd: Oddities = { strayIdempotent: [], unsetLimits: [] };
   const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
   const { minRemaining } = options;

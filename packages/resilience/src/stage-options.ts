@@ -1,7 +1,9 @@
 import {
+  CIRCUIT_BREAKER_FIELDS,
   OptionError,
   parseDuration,
   readFallback,
+  refuseInherited,
   refusePolicy,
   rejectUnknown,
   requireBoolean,
@@ -170,6 +172,7 @@ function checkHandleIf({ handleIf }: FallbackSettings): void {
  */
 function checkCircuitBreaker(options: CircuitBreakerOptions): void {
   requireObject(options, '', 'Use { minimumCalls: 10 }, for example, or the name of a breaker.');
+  refuseInherited(options, CIRCUIT_BREAKER_FIELDS);
   const { minimumCalls = 1, slidingWindow, slowCallDuration, ...rest } = options;
   if (options.minimumCalls === undefined || slidingWindow !== undefined) {
     resolveCircuitBreakerOptions({ ...rest, minimumCalls, slidingWindow, slowCallDuration: slowCallDuration ?? 1 });

@@ -72,7 +72,8 @@ export interface ResolvedCircuitBreakerOptions {
   readonly probeLease?: number;
 }
 
-const KNOWN = [
+/** @internal */
+export const CIRCUIT_BREAKER_FIELDS = [
   'name',
   'failureRateThreshold',
   'minimumCalls',
@@ -101,7 +102,7 @@ export function resolveCircuitBreakerName(options: CircuitBreakerOptions): strin
  */
 export function resolveCircuitBreakerOptions(options: CircuitBreakerOptions): ResolvedCircuitBreakerOptions {
   requireObject(options, '', 'Use { failureRateThreshold: 50, minimumCalls: 10 }.');
-  rejectUnknown(options, KNOWN);
+  rejectUnknown(options, CIRCUIT_BREAKER_FIELDS);
   const { failureRateThreshold = 50, minimumCalls = 10, openDuration = 30_000, halfOpenMaxCalls = 1 } = options;
   const { slidingWindow: window = { type: 'count', size: 20 }, recordIf = (error) => !isClientError(error) } = options;
   const slidingWindow = withPath('slidingWindow', () => resolveSlidingWindow(window));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { useScriptedFetch } from '../../test/scripted-fetch.js';
+import { WatchedController } from '../../test/watched-signal.js';
 import {
   BudgetPolicy,
   CircuitBreakerPolicy,
@@ -12,6 +13,7 @@ import {
   RetryPolicy,
   TimeoutPolicy,
 } from '../index.js';
+import { runInScope } from '../scope.js';
 import { fetchJson, requireValue, type FetchOutcome } from './index.js';
 
 const FLAGS = 'https://flags.test/v1/evaluate';
@@ -135,6 +137,18 @@ describe('a call inside of an attempt', () => {
     caller.abort();
 
     expect(await call).toMatchObject({ ok: false, reason: 'client_abort' });
+  });
+
+  it('follows it only while it runs', async () => {
+    const around = new WatchedController();
+    await runInScope({ signal: around.signal }, async () => {
+      const call = fetchJson(FLAGS, {}, '1s');
+      expect(around.listeners).toBe(1);
+      scripted.current.call.answer({ json: 1 });
+      await call;
+
+      expect(around.listeners).toBe(0);
+    });
   });
 
   it('leaves nothing with an attempt that lives on', async () => {

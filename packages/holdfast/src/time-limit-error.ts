@@ -35,3 +35,18 @@ export function limitBehind(error: unknown): LimitError | undefined {
 function isLimit(error: unknown): error is LimitError {
   return error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError;
 }
+
+/** Whether a signal that aborted with this did so because time was over, ours or that of `AbortSignal.timeout()`. */
+export function isTimeout(reason: unknown): boolean {
+  return limitBehind(reason) !== undefined || nameOf(reason) === 'TimeoutError';
+}
+
+/** The name of an error. Anything may be thrown, also what does not let itself be looked at. */
+export function nameOf(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return undefined;
+  try {
+    return (error as Error).name;
+  } catch {
+    return undefined;
+  }
+}

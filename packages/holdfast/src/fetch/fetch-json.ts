@@ -5,8 +5,8 @@ import { DeadlineExceededError, ResilienceTimeoutError } from '../errors.js';
 import { OptionError, show } from '../options.js';
 import { currentScope, type Scope } from '../scope.js';
 import { followSignal, type Follower, type Link } from '../signals.js';
+import { isTimeout, limitBehind, nameOf, timeLimitError } from '../time-limit-error.js';
 import { startTimer, stopTimer, type Timer } from '../timers.js';
-import { asTimeoutError, isLimitError, isTimeout, nameOf } from './abort-reasons.js';
 import { discard, Drain } from './answer-body.js';
 import { failure, type FetchFailure, type FetchOutcome, type TimeoutReason } from './outcome.js';
 import { markSent, readSingleUse } from './request-body.js';
@@ -107,7 +107,7 @@ class LimitedCall implements Follower {
     if (scope === undefined) return;
 
     const link = scope.follow({
-      onAbort: (reason) => this.onAbort(isLimitError(reason) ? asTimeoutError(reason) : reason),
+      onAbort: (reason) => this.onAbort(reasonForFetch(reason)),
     });
     this.leaveScope = () => scope.leave(link);
   }
@@ -132,7 +132,7 @@ class LimitedCall implements Follower {
       deadline === undefined
         ? new ResilienceTimeoutError(limitMs, NAME)
         : new DeadlineExceededError(deadline.budgetMs, deadline.policy);
-    this.cut(asTimeoutError(error), 'upstream_timeout');
+    this.cut(timeLimitError(error), 'upstream_timeout');
   }
 
   private async perform(url: string | URL | Request, init: RequestInit | undefined): Promise<void> {
@@ -193,6 +193,13 @@ class LimitedCall implements Follower {
     this.leaveScope?.();
     this.deliver(outcome);
   }
+}
+
+/** A limit of a policy around, in the form that code which looks at names understands. */
+function reasonForFetch(reason: unknown): unknown {
+  const limit = limitBehind(reason);
+
+  return limit === reason && limit !== undefined ? timeLimitError(limit) : reason;
 }
 
 function expire(call: LimitedCall): void {

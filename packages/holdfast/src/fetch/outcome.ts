@@ -1,15 +1,11 @@
 import { discount, name } from '../errors.js';
+import type { DegradedReason } from '../sections/degraded.js';
 
-/** Why there is no value; a part of the reasons for which a section is degraded. */
-export type TimeoutReason =
-  /** It was started, and cut by its limit or by a deadline, or answered after it. */
-  | 'upstream_timeout'
-  /** It was never started, since there was no time left. */
-  | 'budget_exhausted'
-  /** Whoever asked has gone. */
-  | 'client_abort'
-  /** It was answered with something else than was asked for, or could not be reached. */
-  | 'upstream_error';
+/** Why there is no value: those of the reasons for which a section is degraded that a single call can have. */
+export type TimeoutReason = Extract<
+  DegradedReason,
+  'upstream_timeout' | 'budget_exhausted' | 'client_abort' | 'upstream_error'
+>;
 
 export interface FetchSuccess<T> {
   readonly ok: true;

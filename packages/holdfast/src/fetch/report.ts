@@ -1,10 +1,10 @@
-import type { TimeoutReason } from './outcome.js';
+import type { DegradedReason } from '../sections/degraded.js';
 
 /** A step that was answered without its dependency. */
 export interface TimeoutEvent {
   /** The name of the step; appears in logs, so no user's data. */
   readonly step: string;
-  readonly reason: TimeoutReason;
+  readonly reason: DegradedReason;
   /** In milliseconds. */
   readonly waitedMs: number;
   /** What the request had left when the step was given up, in milliseconds. */

@@ -1,18 +1,17 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import { ResilienceModule } from '@nestjs/resilience';
+import { BudgetPolicy } from 'holdfast';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scriptCarrier } from './carrier.js';
-import { QuotesController } from './deadlines-on-nest.js';
+import { AppModule, headersOfCall } from './deadlines-on-nest.js';
 
 let app: INestApplication<Server>;
 
 beforeEach(async () => {
   const moduleRef = await Test.createTestingModule({
-    imports: [ResilienceModule.forRoot()],
-    controllers: [QuotesController],
+    imports: [AppModule],
   }).compile();
   app = moduleRef.createNestApplication({ logger: false });
   await app.listen(0, '127.0.0.1');
@@ -35,5 +34,23 @@ describe('the page on deadlines shows for Nest', () => {
 
     expect([status, (body as { code: string }).code]).toEqual([504, 'DEADLINE_EXCEEDED']);
     expect(carrier.calls.map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it('a caller who waits for less', async () => {
+    const carrier = scriptCarrier([{ hang: true }]);
+    const answer = request(app.getHttpServer())
+      .get('/quotes/1001')
+      .set('x-request-timeout-ms', '300')
+      .then((response) => response);
+    await vi.waitFor(() => expect(carrier.calls).toHaveLength(1));
+    await vi.advanceTimersByTimeAsync(300);
+
+    expect((await answer).status).toBe(504);
+    expect(carrier.calls.map(({ state }) => state)).toEqual(['cancelled']);
+  });
+
+  it('what is left, for a call of a dependency', async () => {
+    expect(headersOfCall()).toEqual({});
+    expect(await new BudgetPolicy(300).execute(headersOfCall)).toEqual({ 'x-request-timeout-ms': '300' });
   });
 });

@@ -14,3 +14,21 @@ export class QuotesController {
   }
 }
 // #endregion
+
+import { Module } from '@nestjs/common';
+// #region headers
+import { deadlineHeader, ResilienceModule } from '@nestjs/resilience';
+
+@Module({
+  imports: [ResilienceModule.forRoot({ deadlineHeaders: ['x-request-timeout-ms'] })],
+  controllers: [QuotesController],
+})
+export class AppModule {}
+
+/** For each call of a dependency, in a handler or in any service that it uses. */
+export function headersOfCall(): Record<string, string> {
+  const left = deadlineHeader('x-request-timeout-ms');
+
+  return left === undefined ? {} : { 'x-request-timeout-ms': left };
+}
+// #endregion

@@ -1,4 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
+import { get } from 'node:http';
+import { Controller, Get } from '@nestjs/common';
 import type {
   ResilienceAbandonedEvent,
   ResilienceBulkheadRejectedEvent,
@@ -6,6 +8,7 @@ import type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceClientGoneEvent,
   ResilienceDeadlineEvent,
   ResilienceDegradedEvent,
   ResilienceEvent,
@@ -14,7 +17,8 @@ import type {
   ResilienceRetryEvent,
   ResilienceTimeoutEvent,
 } from '@nestjs/resilience';
-import '@nestjs/resilience';
+import { ResilienceModule, Signal, Timeout } from '@nestjs/resilience';
+import { Test } from '@nestjs/testing';
 import { CircuitBreakerPolicy, createPolicy, fanOut, optional, type StageOptions } from 'holdfast';
 import { EventRecorder } from 'holdfast/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -27,6 +31,7 @@ interface Payloads {
   readonly ResilienceCircuitHalfOpenEvent: ResilienceCircuitHalfOpenEvent;
   readonly ResilienceCircuitOpenEvent: ResilienceCircuitOpenEvent;
   readonly ResilienceCircuitRejectedEvent: ResilienceCircuitRejectedEvent;
+  readonly ResilienceClientGoneEvent: ResilienceClientGoneEvent;
   readonly ResilienceDeadlineEvent: ResilienceDeadlineEvent;
   readonly ResilienceDegradedEvent: ResilienceDegradedEvent;
   readonly ResilienceFallbackEvent: ResilienceFallbackEvent;
@@ -54,6 +59,7 @@ const PAYLOAD_NAMES: { readonly [T in Type]: NameOf<T> } = {
   abandoned: 'ResilienceAbandonedEvent',
   deadline: 'ResilienceDeadlineEvent',
   degraded: 'ResilienceDegradedEvent',
+  'client-gone': 'ResilienceClientGoneEvent',
 };
 
 /** One real event of each type. */
@@ -99,6 +105,34 @@ async function emitAll(): Promise<void> {
   const limited = createPolicy({ outboundRateLimit: { limit: 1, interval: '1s' } });
   await limited.execute(() => 0);
   await limited.execute(() => 0, { source: 'test' }).catch(() => {});
+  await leaveHandler();
+}
+
+/** Sends a request to a handler, and leaves. */
+async function leaveHandler(): Promise<void> {
+  let reached = (): void => {};
+  let ended = (): void => {};
+  const running = new Promise<void>((resolve) => (reached = resolve));
+  const left = new Promise<void>((resolve) => (ended = resolve));
+  @Controller()
+  class HangingController {
+    @Get()
+    @Timeout('1m')
+    hang(@Signal() signal: AbortSignal): Promise<void> {
+      signal.addEventListener('abort', ended);
+      reached();
+      return new Promise(() => {});
+    }
+  }
+  const imports = [ResilienceModule.forRoot()];
+  const moduleRef = await Test.createTestingModule({ imports, controllers: [HangingController] }).compile();
+  const app = moduleRef.createNestApplication({ logger: false });
+  await app.listen(0, '127.0.0.1');
+  const request = get(await app.getUrl()).on('error', () => {});
+  await running;
+  request.destroy();
+  await left;
+  await app.close();
 }
 
 async function run(stages: StageOptions, work: () => unknown): Promise<void> {

@@ -84,7 +84,7 @@ describe('the table of module options', () => {
 describe('the table of decorators', () => {
   const isClass = (value: Function): boolean => Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false;
   const functions = Object.entries(binding).flatMap(([name, value]) =>
-    typeof value === 'function' && !isClass(value) && !(name in engine) ? [name] : [],
+    typeof value === 'function' && !isClass(value) && !(name in engine) && /^[A-Z]/.test(name) ? [name] : [],
   );
 
   it('lists every decorator', () => {
@@ -150,9 +150,9 @@ describe('the table of the service', () => {
 });
 
 describe('the tables of functions and members', () => {
-  it('list every function of the engine', () => {
+  it('list every function of the engine and of the binding', () => {
     const names = firstCells('Functions').map((cell) => cell.replace(/\(.*/, ''));
-    const functions = Object.entries(engine).flatMap(([name, value]) =>
+    const functions = Object.entries({ ...engine, ...binding }).flatMap(([name, value]) =>
       /^[a-z]/.test(name) && typeof value === 'function' ? [name] : [],
     );
 

@@ -56,6 +56,11 @@ export const PHRASES: Readonly<Record<string, Phrase>> = {
   },
   'options of a growing open time': { takes: [{}, { factor: 3 }], refuses: [2, '5m', { factr: 2 }] },
   'field defaults of stages': { takes: [{}, { timeout: '5s' }], refuses: ['5s', { timeOut: '5s' }, { fallback: 1 }] },
+  'names of headers that carry a deadline': {
+    takes: [[], ['x-request-timeout-ms'], ['Grpc-Timeout', 'connect-timeout-ms', 'x-envoy-expected-rq-timeout-ms']],
+    refuses: ['x-request-timeout-ms', ['x-timeout'], [5], {}, [null]],
+  },
+  "`'safe'`, `'always'` or `'never'`": { takes: ['safe', 'always', 'never'], refuses: ['unsafe', true, null] },
   'stages by name': { takes: [{}, { carrier: { retry: 2 } }], refuses: ['carrier', { carrier: { retries: 2 } }] },
 };
 

@@ -16,6 +16,10 @@ export { onClientGone } from './client-gone.js';
 // Stages
 export { composeStages, readFallback, refusePolicy, type NotPolicy, type Stages } from './stages.js';
 
+// Deadlines
+export { BudgetStage } from './budget-stage.js';
+export { requireDeadlineHeader } from './deadline-headers.js';
+
 // Options
 export { parseDuration, type DurationBounds } from './duration.js';
 export {
@@ -29,6 +33,7 @@ export {
   requireFunction,
   requireName,
   requireObject,
+  requireOneOf,
   show,
   withPath,
 } from './options.js';
@@ -49,4 +54,4 @@ export { resolveTimeout } from './policies/timeout.js';
 // Errors and events
 export { isRejection } from './errors.js';
 export { EVENT_TYPES } from './event-types.js';
-export { reportError } from './events.js';
+export { EventSource, reportError } from './events.js';

@@ -204,6 +204,11 @@ export function isRejection(error: unknown): boolean {
   return hasBrand(error, BRANDS.rejection);
 }
 
+/** Whether the work ended because nobody waits for its answer any more: nothing to repeat, to count or to answer for. */
+export function isClientGone(error: unknown): boolean {
+  return hasBrand(error, BRANDS.clientGone);
+}
+
 /**
  * Takes a timeout out of every breaker's count: the event loop stalled, or the attempt waited in our own queues,
  * so it says nothing about the dependency.

@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<ResilienceEvent['type'], true>> = {
   abandoned: true,
   deadline: true,
   degraded: true,
+  'client-gone': true,
 };
 
 /** Every type of event, for those who open a channel for each. */

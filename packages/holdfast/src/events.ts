@@ -103,6 +103,11 @@ export interface ResilienceDegradedEvent extends CallEvent {
   readonly error: unknown;
 }
 
+/** The client has left, and its call is given up. Emitted before the signals inside are aborted. */
+export interface ResilienceClientGoneEvent extends CallEvent {
+  readonly type: 'client-gone';
+}
+
 export type ResilienceEvent =
   | ResilienceRetryEvent
   | ResilienceTimeoutEvent
@@ -115,7 +120,8 @@ export type ResilienceEvent =
   | ResilienceFallbackEvent
   | ResilienceAbandonedEvent
   | ResilienceDeadlineEvent
-  | ResilienceDegradedEvent;
+  | ResilienceDegradedEvent
+  | ResilienceClientGoneEvent;
 
 export type ResilienceListener = (event: ResilienceEvent) => void;
 

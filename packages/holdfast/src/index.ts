@@ -80,6 +80,7 @@ export type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceClientGoneEvent,
   ResilienceDeadlineEvent,
   ResilienceDegradedEvent,
   ResilienceEvent,

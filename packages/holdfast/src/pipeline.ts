@@ -61,11 +61,13 @@ export class Pipeline {
     this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
   }
 
-  /** Where a budget for one call stands: inside of what answers for failures. */
-  get budgetAt(): number {
+  /** The same with a budget for one call, which stands inside of what answers for failures. */
+  within(budget: Stage): Pipeline {
     const at = this.stages.findIndex((stage) => !stage.answersFailures);
+    const stages = [...this.stages];
+    stages.splice(at < 0 ? stages.length : at, 0, budget);
 
-    return at < 0 ? this.stages.length : at;
+    return new Pipeline(stages);
   }
 
   /** When one of the stages will cut a call that is inside of all of them. */

@@ -65,9 +65,7 @@ export abstract class ResiliencePolicy {
     if (this.latestBudget?.budget !== budget) {
       const budgetMs = parseDuration(budget, 'budget', { positive: true });
       const resolved = { name: this.name, budgetMs, minRemainingMs: 1, inherited: false };
-      const stages = [...this.pipeline.stages];
-      stages.splice(this.pipeline.budgetAt, 0, new BudgetStage(resolved, this.events));
-      this.latestBudget = { budget, pipeline: new Pipeline(stages) };
+      this.latestBudget = { budget, pipeline: this.pipeline.within(new BudgetStage(resolved, this.events)) };
     }
 
     return this.latestBudget.pipeline;

@@ -1,4 +1,4 @@
-import { connect, type ClientHttp2Session } from 'node:http2';
+import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { PassThrough } from 'node:stream';
 import { Controller, Get, Sse, StreamableFile } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -35,8 +35,15 @@ class StreamsController {
     return concat(of({ data: 'first' }), NEVER);
   }
 
+  @Get('capped')
+  @Bulkhead({ name: 'capped' })
+  capped(@Signal() signal: AbortSignal) {
+    return backend.call(signal);
+  }
+
   @Get('file')
   @Bulkhead({ name: 'files', maxConcurrent: 1 })
+  @CircuitBreaker({ name: 'files' })
   file() {
     return backend.call();
   }
@@ -101,6 +108,65 @@ onFastify('Over HTTP/2', (start) => {
 
     await until(() => bulkhead.active === 0);
     expect(connection.closed).toBe(false);
+  });
+
+  it('a client that resets its stream ends its attempt, and those of nobody else', async () => {
+    const { connection, app } = await open();
+    const left = connection.request({ ':path': '/capped' });
+    left.on('error', () => {});
+    const first = await backend.reached(1);
+    const other = get(connection, '/capped');
+    const second = await backend.reached(2);
+
+    left.close(constants.NGHTTP2_CANCEL);
+
+    await until(() => first.state === 'cancelled');
+    expect(first.signal?.reason).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' });
+    expect(second.state).toBe('running');
+    second.answer('fine');
+    expect(await other).toMatchObject({ status: 200, text: 'fine' });
+    await turns();
+    expect(app.events.map(({ type }) => type).filter((type) => type === 'client-gone')).toHaveLength(1);
+    expect(app.log.errors).toEqual([]);
+  });
+
+  it('a client that closes its connection ends all of its attempts', async () => {
+    const { connection, app } = await open();
+    for (const nth of [1, 2]) {
+      connection.request({ ':path': '/capped' }).on('error', () => {});
+      await backend.reached(nth);
+    }
+
+    connection.destroy();
+
+    await until(() => backend.states.every((state) => state === 'cancelled'));
+    await turns();
+    expect(app.resilience.bulkhead('capped').active).toBe(0);
+    expect(app.log.errors).toEqual([]);
+  });
+
+  it('answers that arrive are no departures, with a body or without', async () => {
+    backend.script((call, nth) => call.answer(nth === 1 ? 'fine' : undefined));
+    const { request, app } = await open();
+
+    expect((await request('/capped')).text).toBe('fine');
+    expect((await request('/capped')).text).toBe('');
+    await turns();
+    expect(app.events).toEqual([]);
+  });
+
+  it('a file that is cut off by its client is a departure, and no success', async () => {
+    const { connection, app } = await open();
+    const stream = connection.request({ ':path': '/file' });
+    stream.on('error', () => {});
+    (await backend.reached(1)).answer(new StreamableFile(new PassThrough()));
+    await turns(50);
+
+    stream.close(constants.NGHTTP2_CANCEL);
+
+    await until(() => app.resilience.bulkhead('files').active === 0);
+    expect(app.events.map(({ type }) => type)).toEqual(['client-gone']);
+    expect(app.resilience.circuitBreaker('files').stats.total).toBe(0);
   });
 
   it('a streamed file gives its slot back when the client resets the stream, though the connection stays', async () => {

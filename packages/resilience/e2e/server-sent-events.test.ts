@@ -212,8 +212,10 @@ onBothAdapters('Server-sent events', (start) => {
       await vi.advanceTimersByTimeAsync(1_000);
 
       expect(feeds).toHaveLength(1);
+      expect(feeds[0]?.signal.reason).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' });
+      expect(feeds[0]?.stops).toBe(1);
     }
-    expect(app.events).toEqual([]);
+    expect(app.events.map(({ type }) => type)).toEqual(['client-gone', 'client-gone']);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -6,6 +6,7 @@ export { RESILIENCE_MODULE_OPTIONS } from './resilience.options.js';
 export { ResilienceService } from './resilience.service.js';
 export { ResilienceContext } from './resilience.context.js';
 export { ResilienceEvents } from './resilience.events.js';
+export { deadlineHeader } from './deadline-header.js';
 export {
   Budget,
   Bulkhead,
@@ -33,6 +34,7 @@ export type { TimeBudget } from './entrypoint/time-budget.js';
 
 // Options
 export type {
+  AbortOnDisconnect,
   AttemptTimeout,
   ResilienceDefaults,
   ResilienceModuleAsyncOptions,
@@ -91,6 +93,7 @@ export type {
 export {
   BulkheadFullError,
   CircuitOpenError,
+  ClientDisconnectedError,
   DeadlineExceededError,
   isClientError,
   isNetworkError,
@@ -111,6 +114,7 @@ export type {
   ResilienceCircuitHalfOpenEvent,
   ResilienceCircuitOpenEvent,
   ResilienceCircuitRejectedEvent,
+  ResilienceClientGoneEvent,
   ResilienceDeadlineEvent,
   ResilienceDegradedEvent,
   ResilienceEvent,

@@ -13,7 +13,7 @@ import {
   type OutboundRateLimitOptions,
   type ResiliencePolicy,
 } from 'holdfast';
-import { nearestName, show, withPath, type Stages } from 'holdfast/binding';
+import { EventSource, nearestName, show, withPath, type Stages } from 'holdfast/binding';
 import { hasLimit, mergeStages, type MergedStages, type NamedStage } from './entrypoint/merge-stages.js';
 import type { DeclaredStages } from './entrypoint/metadata.js';
 import { NamedPolicies, type PolicyKind } from './named-policies.js';
@@ -133,6 +133,11 @@ export class PolicyRegistry {
           return this.#kinds.outboundRateLimit.create(name, options);
         }),
     };
+  }
+
+  /** Where an entrypoint tells of what no policy of its own tells of. */
+  createEventSource(): EventSource {
+    return this.#events.attach(new EventSource());
   }
 
   /** Remembers, until bootstrap has warned of it, that a policy object has a breaker and no limit in time. */

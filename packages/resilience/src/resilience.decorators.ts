@@ -136,7 +136,7 @@ export function Fallback(
 
 /**
  * Injects the `AbortSignal` of the current attempt into a parameter of a handler; `undefined` where the handler has
- * no stages. A client that disconnects does not abort it, unless the handler returns an Observable.
+ * no stages. A client that leaves aborts it too, over HTTP and by default for GET, HEAD and OPTIONS.
  *
  * @example
  * ```ts

@@ -19,10 +19,10 @@ export class ResilienceEvents implements OnApplicationShutdown {
   readonly #listener = (event: ResilienceEvent): void => this.#events.next(event);
 
   /** @internal */
-  attach<Policy extends ResiliencePolicy>(policy: Policy): Policy {
-    policy.subscribe(this.#listener);
+  attach<Source extends Pick<ResiliencePolicy, 'subscribe'>>(source: Source): Source {
+    source.subscribe(this.#listener);
 
-    return policy;
+    return source;
   }
 
   /** @internal */

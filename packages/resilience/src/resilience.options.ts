@@ -35,6 +35,9 @@ export interface ResiliencePreset {
   readonly fallback?: FallbackHandler | FallbackStageOptions | undefined;
 }
 
+/** GET, HEAD and OPTIONS; every call; or none. */
+export type AbortOnDisconnect = 'safe' | 'always' | 'never';
+
 /** Fills in the fields that a decorator or a preset leaves open. Never turns a stage on. */
 export interface ResilienceDefaults {
   /** Greater than 0. Only for a bare `@Budget()`. */
@@ -61,6 +64,17 @@ export interface ResilienceModuleOptions {
    * Nothing is started with less time left of a budget, or of what a caller will wait. Below every budget. Default 1 ms.
    */
   readonly minRemaining?: Duration | undefined;
+  /**
+   * Headers in which HTTP callers may say how long they will wait: `x-request-timeout-ms`, `grpc-timeout`,
+   * `connect-timeout-ms` or `x-envoy-expected-rq-timeout-ms`. Read for handlers with a plan; a value only shortens.
+   * Default: none is read.
+   */
+  readonly deadlineHeaders?: readonly string[] | undefined;
+  /**
+   * Which HTTP calls end when their client leaves: those of safe methods (`'safe'`), all of them, or none. Handlers
+   * with a plan only. Streams end with their client anyway. Default `'safe'`.
+   */
+  readonly abortOnDisconnect?: AbortOnDisconnect | undefined;
   /** Refuses the name of a breaker or bulkhead that nobody configures. Default `false`: most of them get the defaults. */
   readonly strictNames?: boolean | undefined;
 }

@@ -4,8 +4,10 @@ import {
   refusePolicy,
   rejectUnknown,
   requireBoolean,
+  requireDeadlineHeader,
   requireName,
   requireObject,
+  requireOneOf,
   resolveBulkheadOptions,
   resolveCircuitBreakerOptions,
   resolveRetryOptions,
@@ -15,7 +17,7 @@ import {
 import type { BulkheadOptions, CircuitBreakerOptions } from 'holdfast';
 import { overlayRetry } from './entrypoint/merge-stages.js';
 import type { DeclaredStages, RetrySettings } from './entrypoint/metadata.js';
-import type { ResilienceDefaults, ResilienceModuleOptions } from './resilience.options.js';
+import type { AbortOnDisconnect, ResilienceDefaults, ResilienceModuleOptions } from './resilience.options.js';
 import { readStages } from './stage-options.js';
 
 /** The module's options, checked: every preset and every default, used or not. Nothing is written to what was given. */
@@ -26,6 +28,9 @@ export interface Settings {
   readonly isGlobal: boolean | undefined;
   readonly strictNames: boolean;
   readonly clientTimeoutMs: number | undefined;
+  /** In lower case. */
+  readonly deadlineHeaders: readonly string[];
+  readonly abortOnDisconnect: AbortOnDisconnect;
   /** `undefined` when the engine's default holds. */
   readonly minRemainingMs: number | undefined;
   /** Where `idempotent` was written although only a decorator can say it, such as `presets.carrier`. */
@@ -46,7 +51,9 @@ export const SETTINGS = [
   'mapErrors',
   'isGlobal',
   'clientTimeout',
+  'deadlineHeaders',
   'minRemaining',
+  'abortOnDisconnect',
   'strictNames',
 ];
 const DEFAULTS_KNOWN = ['budget', 'retry', 'timeout', 'circuitBreaker', 'bulkhead'];
@@ -62,7 +69,7 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
   rejectUnknown(options, SETTINGS);
   const odd: Oddities = { strayIdempotent: [], unsetLimits: [] };
   const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
-  const { minRemaining } = options;
+  const { minRemaining, deadlineHeaders = [], abortOnDisconnect = 'safe' } = options;
   const minRemainingMs = minRemaining === undefined ? undefined : parseDuration(minRemaining, 'minRemaining');
   const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, odd);
 
@@ -75,8 +82,19 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
     clientTimeoutMs:
       clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
     minRemainingMs,
+    deadlineHeaders: readHeaders(deadlineHeaders),
+    abortOnDisconnect: requireOneOf(abortOnDisconnect, 'abortOnDisconnect', ['safe', 'always', 'never']),
     ...odd,
   };
+}
+
+function readHeaders(names: unknown): readonly string[] {
+  if (Array.isArray(names)) return names.map((name, index) => requireDeadlineHeader(name, `deadlineHeaders[${index}]`));
+
+  throw new OptionError(
+    'deadlineHeaders',
+    `expected an array of header names, got ${show(names)}. Use ['x-request-timeout-ms'], for example.`,
+  );
 }
 
 function readDefaults(defaults: ResilienceDefaults, odd: Oddities): ResilienceDefaults {

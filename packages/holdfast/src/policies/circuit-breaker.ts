@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import { CircuitOpenError, DeadlineExceededError, isDiscounted, isRejection } from '../errors.js';
+import { CircuitOpenError, DeadlineExceededError, isClientGone, isDiscounted, isRejection } from '../errors.js';
 import { reportError, type CircuitState } from '../events.js';
 import type { Execution } from '../execution.js';
 import { decision } from '../options.js';
@@ -176,7 +176,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
   private judge(execution: Execution, permit: Permit): boolean | undefined {
     const { value, cutting, step } = execution;
     const limit = limitBehind(value);
-    if (isRejection(value) || isDiscounted(limit ?? value)) return undefined;
+    if (isRejection(value) || isDiscounted(limit ?? value) || isClientGone(value)) return undefined;
     if (!cutting && (execution.flawed || execution.leftBy() !== undefined)) return undefined;
     const cut = cutting || limit instanceof DeadlineExceededError;
     if (cut && !ranLongEnough(limit, execution, permit)) return undefined;

@@ -1,4 +1,4 @@
-import { isClientError } from '../errors.js';
+import { isClientError, isClientGone } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { decision, rejectUnknown, requireFunction, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
@@ -67,7 +67,8 @@ export class FallbackPolicy extends StagePolicy {
   leave(execution: Execution, at: number): boolean {
     const attemptNumber = execution.frame(at) as number | undefined;
     if (attemptNumber !== undefined) execution.setFrame(at, undefined);
-    if (execution.ok || execution.cutting || execution.isCommitted() || execution.leftBy() !== undefined) return true;
+    if (execution.ok || execution.cutting || execution.isCommitted()) return true;
+    if (isClientGone(execution.value) || execution.leftBy() !== undefined) return true;
 
     const { value: error, step, source } = execution;
     if (!this.handles(execution) || execution.step !== step) return true;

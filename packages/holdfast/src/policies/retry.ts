@@ -1,4 +1,4 @@
-import { isClientError, isRejection } from '../errors.js';
+import { isClientError, isClientGone, isRejection } from '../errors.js';
 import type { Execution } from '../execution.js';
 import {
   decision,
@@ -85,8 +85,8 @@ interface RetryFrame {
 
 /**
  * Runs the work again when it fails and another attempt may help. Never repeated: the last attempt, a call that its
- * caller gave up, an outcome that has left already, and refusals of other policies, since trying again at once is what
- * they refuse. When the dependency asks for more patience than the backoff has, its error stands.
+ * caller gave up, also when that comes as the work's own error, an outcome that has left already, and refusals of other
+ * policies, since trying again at once is what they refuse. When the dependency asks for more patience than the backoff has, its error stands.
  */
 export class RetryPolicy extends StagePolicy {
   readonly attempts: number;
@@ -115,7 +115,7 @@ export class RetryPolicy extends StagePolicy {
 
     const failed = (frame?.failed ?? 0) + 1;
     if (execution.cutting || execution.flawed || failed >= this.attempts || execution.isCommitted()) return true;
-    if ((!execution.ok && isRejection(execution.value)) || execution.leftBy() !== undefined) return true;
+    if ((!execution.ok && isFinal(execution.value)) || execution.leftBy() !== undefined) return true;
 
     const { step } = execution;
     const another = this.wantsAnother(execution, failed);
@@ -177,6 +177,11 @@ function beginNext(frame: RetryFrame): void {
   frame.wait = undefined;
   execution.attemptNumber = failed + 1;
   execution.proceed(at + 1);
+}
+
+/** Whether no other attempt would be of use, whatever `retryIf` says. */
+function isFinal(error: unknown): boolean {
+  return isRejection(error) || isClientGone(error);
 }
 
 /** Whether an attempt could still begin after such a wait. */

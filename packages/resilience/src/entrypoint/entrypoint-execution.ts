@@ -1,4 +1,5 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
+import { ClientDisconnectedError } from 'holdfast';
 import type { Attempt, Pipeline, Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
 import { ObservableExecution } from './observable.js';
@@ -13,12 +14,14 @@ export interface EntrypointCall {
   readonly subscriber: Subscriber<unknown>;
   readonly plan: Plan;
   readonly repeats: boolean;
-  /** Over HTTP: what has happened to the response. Server-sent events begin with the first one, not with the head. */
+  /** Over HTTP: what has happened to the response. */
   readonly response: ResponseState | undefined;
   /** Whether the transport answers once, with the last value, when the handler has completed. */
   readonly answersAtEnd: boolean;
-  /** The transport's error in place of a policy's; absent when errors leave as they are. */
-  readonly translate: ((error: unknown, context: ExecutionContext) => unknown) | undefined;
+  /** Whether it is given up when its client leaves. */
+  readonly endsWithClient: boolean;
+  /** The error that leaves in place of this one. */
+  readonly translate: (error: unknown, context: ExecutionContext) => unknown;
 }
 
 /**
@@ -28,6 +31,7 @@ export interface EntrypointCall {
 export class EntrypointExecution extends ObservableExecution {
   private readonly call: EntrypointCall;
   private held: unknown[] | undefined = undefined;
+  private stopWatching: (() => void) | undefined = undefined;
 
   constructor(pipeline: Pipeline, call: EntrypointCall) {
     const { next, plan, repeats, subscriber } = call;
@@ -41,8 +45,18 @@ export class EntrypointExecution extends ObservableExecution {
     return this.call.context;
   }
 
+  /** Server-sent events begin with the first one, not with the head. */
   override isCommitted(): boolean {
-    return super.isCommitted() || this.call.response?.headersSent() === true;
+    return super.isCommitted() || (!this.call.plan.streamsEvents && this.call.response?.headersSent() === true);
+  }
+
+  override start(): void {
+    const { endsWithClient, response } = this.call;
+    if (!endsWithClient || response === undefined) return super.start();
+    if (response.clientLeft) return this.onAbort(this.clientGone());
+
+    this.stopWatching = response.onClientLeft(() => this.leaveWithClient());
+    super.start();
   }
 
   /** Neither an attempt nor a fallback answers with values of what has failed before it. */
@@ -57,22 +71,49 @@ export class EntrypointExecution extends ObservableExecution {
     else (this.held ??= []).push(value);
   }
 
+  /** Nest unsubscribes from streams whose client has left, maybe before we have heard of it. */
+  protected override reasonOfLeaving(): unknown {
+    return this.call.response?.clientLeft === true ? this.clientGone() : super.reasonOfLeaving();
+  }
+
   protected override deliver(ok: boolean, value: unknown): void {
+    this.endWatch();
     if (ok && this.held !== undefined) for (const held of this.held) this.subscriber.next(held);
     this.held = undefined;
-    const { context, translate } = this.call;
-    super.deliver(ok, ok || translate === undefined ? value : translate(value, context));
+    const { context, plan, translate } = this.call;
+    // Events cannot be answered with an error any more; Nest unsubscribes from them.
+    if (plan.streamsEvents && value instanceof ClientDisconnectedError) this.delivered = true;
+    else super.deliver(ok, ok ? value : translate(value, context));
   }
 
   /** A body that is still to be read leaves now; the call ends, and gives back what it holds, with its transfer. */
   private sendStream(attempt: Attempt, body: unknown): void {
     this.commit();
     this.stopListening();
+    this.endWatch();
     const sent = this.call.response?.followTransfer(body, (outcome) => {
-      if (outcome.state === 'left') this.onAbort(new DOMException('The client has gone', 'AbortError'));
+      if (outcome.state === 'left') this.leaveWithClient();
       else this.settle(attempt, outcome.state === 'sent', outcome.error);
     });
     this.subscriber.next(sent);
     this.completeEarly();
+  }
+
+  private leaveWithClient(): void {
+    const { step } = this;
+    const reason = this.clientGone();
+    if (this.step === step) this.onAbort(reason);
+  }
+
+  private clientGone(): ClientDisconnectedError {
+    const { source, events } = this.call.plan;
+    if (events.isObserved('client-gone')) events.emit({ type: 'client-gone', policy: source, source });
+
+    return new ClientDisconnectedError(source);
+  }
+
+  private endWatch(): void {
+    this.stopWatching?.();
+    this.stopWatching = undefined;
   }
 }

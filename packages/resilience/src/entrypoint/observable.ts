@@ -14,7 +14,7 @@ export class ObservableExecution extends Execution {
   private readonly caller: AsyncResource | undefined;
   private subscription: Subscriber<unknown> | undefined = undefined;
   private committed = false;
-  private delivered = false;
+  protected delivered = false;
 
   constructor(pipeline: Pipeline, options: ExecuteOptions | undefined, call: StreamCall) {
     super(pipeline, options);
@@ -41,7 +41,12 @@ export class ObservableExecution extends Execution {
     if (this.delivered) return;
 
     this.delivered = true;
-    this.onAbort(new DOMException('The subscriber has unsubscribed', 'AbortError'));
+    this.onAbort(this.reasonOfLeaving());
+  }
+
+  /** Why the consumer has gone; what signals inside abort with. */
+  protected reasonOfLeaving(): unknown {
+    return new DOMException('The subscriber has unsubscribed', 'AbortError');
   }
 
   protected performHandler(attempt: Attempt, work: Work): void {

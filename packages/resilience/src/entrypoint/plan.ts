@@ -8,6 +8,7 @@ import {
   resolveOutboundRateLimitOptions,
   resolveRetryOptions,
   resolveTimeout,
+  type EventSource,
 } from 'holdfast/binding';
 import { PolicyRegistry } from '../registry.js';
 import { checkDecorated } from '../stage-options.js';
@@ -29,6 +30,10 @@ export interface Plan {
   readonly withoutRetry: ResiliencePolicy;
   /** Which calls may be repeated. */
   readonly retry: RetryRule;
+  /** In milliseconds; `undefined` without a budget. */
+  readonly budgetMs: number | undefined;
+  /** For what the entrypoint itself tells of. */
+  readonly events: EventSource;
   /** Whether it sends server-sent events, so that each value leaves as it comes. */
   readonly streamsEvents: boolean;
 }
@@ -161,7 +166,15 @@ export class Planner {
       const withoutRetry = composeStages({ ...built, retry: undefined }, source);
       const withRetry = built.retry === undefined ? withoutRetry : composeStages(built, source);
 
-      return { source, withRetry, withoutRetry, retry: rule, streamsEvents: handler.kinds.serverSentEvents };
+      return {
+        source,
+        withRetry,
+        withoutRetry,
+        retry: rule,
+        budgetMs: built.budget?.budget,
+        events: this.registry.createEventSource(),
+        streamsEvents: handler.kinds.serverSentEvents,
+      };
     });
   }
 

@@ -23,19 +23,27 @@ interface GraphqlInfo {
 
 const GRAPHQL_INFO = 3;
 
-/** Decides for the call at hand: on HTTP by the method of the actual request, on GraphQL by the operation. */
+/** Decides for the call at hand. */
 export function mayRepeat(plan: { readonly retry: RetryRule }, context: ExecutionContext): boolean {
   const { retry } = plan;
   if (retry === 'never') return false;
   if (retry === 'always') return true;
 
+  return isSafe(context) ?? retry === 'declared';
+}
+
+/**
+ * Whether a call has no side effects: on HTTP by the method of the actual request, on GraphQL by the operation.
+ * `undefined` on transports that do not tell.
+ */
+export function isSafe(context: ExecutionContext): boolean | undefined {
   const transport = context.getType<string>();
   if (transport === 'http') return isSafeMethod(context.getArgByIndex<HttpRequest>(0)?.method);
   if (transport === 'graphql') {
     return context.getArgByIndex<GraphqlInfo | undefined>(GRAPHQL_INFO)?.operation?.operation === 'query';
   }
 
-  return retry === 'declared';
+  return undefined;
 }
 
 function isSafeMethod(method: unknown): boolean {

@@ -11,6 +11,8 @@ import {
 } from 'holdfast';
 import { lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { EventSource } from 'holdfast/binding';
+import { readSettings } from '../settings.js';
 import type { Plan, Planner } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
 
@@ -23,7 +25,16 @@ class QuotesController {
 function planOf(withRetry: ResiliencePolicy, changes: Partial<Plan> = {}): Plan {
   const source = 'QuotesController.getQuotes';
 
-  return { source, withRetry, withoutRetry: ResiliencePolicy.wrap(), retry: 'safe', streamsEvents: false, ...changes };
+  return {
+    source,
+    withRetry,
+    withoutRetry: ResiliencePolicy.wrap(),
+    retry: 'safe',
+    budgetMs: undefined,
+    events: new EventSource(),
+    streamsEvents: false,
+    ...changes,
+  };
 }
 
 interface Response {
@@ -57,7 +68,11 @@ function interceptorFor(plan: Plan | null, { mapErrors = true, adapter = true } 
     : undefined;
   const planner = { planFor: () => plan } as unknown as Planner;
 
-  return new ResilienceInterceptor(planner, { httpAdapter } as never, { mapErrors });
+  return new ResilienceInterceptor(
+    planner,
+    { httpAdapter } as never,
+    { settings: readSettings({ mapErrors }) } as never,
+  );
 }
 
 const handlerOf = (handle: () => Observable<unknown>): CallHandler => ({ handle });
@@ -292,7 +307,7 @@ describe('ResilienceInterceptor', () => {
         throw new Error('Unknown preset "carier".');
       },
     } as unknown as Planner;
-    const interceptor = new ResilienceInterceptor(planner, {} as never, {});
+    const interceptor = new ResilienceInterceptor(planner, {} as never, { settings: readSettings({}) } as never);
 
     expect(() =>
       interceptor.intercept(

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext, HttpServer } from '@nestjs/common';
+import { isCutOff, onConnectionClosed } from './connection.js';
 import { followTransfer, type TransferOutcome } from './transfer.js';
 
 /**
@@ -46,6 +47,21 @@ export class ResponseState {
   /** Whether it tells when it is over. */
   get canBeFollowed(): boolean {
     return this.response !== undefined && typeof rawResponse(this.response).once === 'function';
+  }
+
+  /** Whether the client has left before its answer had been sent. */
+  get clientLeft(): boolean {
+    return this.response !== undefined && isCutOff(rawResponse(this.response));
+  }
+
+  /** Calls `listener` when the client leaves before its answer was sent. Returns what stops watching. */
+  onClientLeft(listener: () => void): () => void {
+    if (this.response === undefined) return () => {};
+
+    const response = rawResponse(this.response);
+    return onConnectionClosed(response, () => {
+      if (isCutOff(response)) listener();
+    });
   }
 
   /** Tells, once, how the transfer of a streamed body ended. Returns the body to send. */

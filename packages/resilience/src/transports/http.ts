@@ -1,8 +1,17 @@
 import { STATUS_CODES } from 'node:http';
 import { GoneException, HttpException, NotFoundException } from '@nestjs/common';
-import { DeadlineExceededError, ResilienceTimeoutError, SectionFailedError, type ResilienceError } from 'holdfast';
+import {
+  ClientDisconnectedError,
+  DeadlineExceededError,
+  ResilienceTimeoutError,
+  SectionFailedError,
+  type ResilienceError,
+} from 'holdfast';
 import { messageToClients, retryAfterSeconds } from './client-answer.js';
 import type { ResponseState } from './http-response.js';
+
+/** Of nginx, whose logs made it known. Nobody receives it. */
+const CLIENT_CLOSED_REQUEST = 499;
 
 /**
  * The answer of an HTTP client whose request met a policy: 504 for a timeout, since 408 would blame the client, and 503
@@ -10,6 +19,8 @@ import type { ResponseState } from './http-response.js';
  * of its own; where its dependency says that there is no such thing, the client is told just that.
  */
 export function toHttpException(error: ResilienceError, response: ResponseState): HttpException {
+  if (error instanceof ClientDisconnectedError) return clientGone(error);
+
   const seconds = retryAfterSeconds(error);
   if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
   response.declareJson();
@@ -30,4 +41,11 @@ function statusOf(error: ResilienceError): number {
   if (error instanceof SectionFailedError) return error.status;
 
   return error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError ? 504 : 503;
+}
+
+/** An HTTP exception, since those are not logged as errors of the server, and not one that a filter would alarm for. */
+function clientGone(error: ClientDisconnectedError): HttpException {
+  const body = { statusCode: CLIENT_CLOSED_REQUEST, error: 'Client Closed Request', message: error.message };
+
+  return new HttpException({ ...body, code: error.code }, CLIENT_CLOSED_REQUEST, { cause: error });
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
+import { isSent, onConnectionClosed } from './connection.js';
 
 /**
  * Bodies that are read while they are sent. Nest sends files, Node and web streams, web responses and async iterables
@@ -109,44 +110,15 @@ class WatchedIterable implements AsyncIterable<unknown> {
 /** Calls `listener` once when a response has been sent completely, or will not be any more. */
 function onResponseOver(response: ServerResponse, listener: (complete: boolean) => void): void {
   let over = false;
-  const end = (complete: boolean): void => {
+  const end = (): void => {
     if (over) return;
 
     over = true;
     stopWaiting();
-    listener(complete);
+    listener(isSent(response));
   };
-  // Not the response's own `close`: Nest and Fastify listen for that as often as Node tolerates, and one that waits
-  // for those before it on the connection does not hear of it. With HTTP/2 the socket stands for the stream.
-  const stopWaiting = onClosed(response.req?.socket, () => end(response.writableFinished));
-  response.once('finish', () => end(true));
-}
-
-interface Closable {
-  readonly destroyed: boolean;
-  once(event: 'close', listener: () => void): unknown;
-}
-
-/** What waits for a connection: one listener for all, since a client may send any number of requests at once. */
-const waiting = new WeakMap<Closable, Set<() => void>>();
-
-function onClosed(connection: Closable | undefined, listener: () => void): () => void {
-  // Runtimes that imitate Node's server may have no connection that could close.
-  if (typeof connection?.once !== 'function') return () => {};
-  if (connection.destroyed) {
-    process.nextTick(listener);
-    return () => {};
-  }
-
-  const known = waiting.get(connection);
-  const listeners = known ?? new Set<() => void>();
-  listeners.add(listener);
-  if (known === undefined) {
-    waiting.set(connection, listeners);
-    connection.once('close', () => [...listeners].forEach((call) => call()));
-  }
-
-  return () => void listeners.delete(listener);
+  const stopWaiting = onConnectionClosed(response, end);
+  response.once('finish', end);
 }
 
 /** As Nest knows them: by their tag, so that those of other implementations count too. */

@@ -7,3 +7,6 @@ export type { FetchFailure, FetchOutcome, FetchSuccess, TimeoutReason } from './
 
 // Reports
 export { reportTimeout, type TimeoutEvent } from './report.js';
+
+// Marks of a degraded answer, also in the engine's own exports
+export { degradedHeaders, type DegradedHeadersOptions } from '../sections/degraded-headers.js';

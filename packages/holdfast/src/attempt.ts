@@ -40,10 +40,8 @@ export class Attempt implements AttemptContext, Scope {
   /** @internal */
   state: AttemptState = 'running';
   private owner: AttemptOwner | undefined;
-  private controller: AbortController | undefined = undefined;
-  private reason: unknown = undefined;
-  private inside: Inside | undefined = undefined;
-  private afterlife: Afterlife | undefined = undefined;
+  /** Apart, since most attempts need none of it. */
+  private belongings: Belongings | undefined = undefined;
 
   constructor(owner: AttemptOwner, attempt: number, outer: Scope | undefined) {
     this.owner = owner;
@@ -52,12 +50,13 @@ export class Attempt implements AttemptContext, Scope {
   }
 
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.aborted) this.controller.abort(this.reason);
+    const own = (this.belongings ??= new Belongings());
+    if (own.controller === undefined) {
+      own.controller = new AbortController();
+      if (this.aborted) own.controller.abort(own.reason);
     }
 
-    return this.controller.signal;
+    return own.controller.signal;
   }
 
   get deadline(): Deadline | undefined {
@@ -79,27 +78,30 @@ export class Attempt implements AttemptContext, Scope {
   /** The work has settled in time. From now on nothing aborts its signal: what it returned may still be read. */
   settle(): void {
     this.close('settled');
-    this.inside?.executions.dismissAll();
+    this.belongings?.inside?.executions.dismissAll();
   }
 
   /** Gives the attempt up: its signal aborts, and so does everything that was started inside. */
   abandon(reason: unknown): void {
     this.close('abandoned');
-    this.reason = reason;
-    this.inside?.executions.abortAll(reason);
-    this.controller?.abort(reason);
+    const own = (this.belongings ??= new Belongings());
+    own.reason = reason;
+    own.inside?.executions.abortAll(reason);
+    own.controller?.abort(reason);
   }
 
   /** Keeps something for work that was abandoned and has not ended. */
   hold(holding: Holding): void {
-    (this.afterlife ??= new Afterlife()).holdings.push(holding);
+    const own = (this.belongings ??= new Belongings());
+    (own.afterlife ??= new Afterlife()).holdings.push(holding);
   }
 
   /** Knows of a promise of the work that nobody will be listening to once the attempt is given up. */
   watch(work: PromiseLike<unknown>): void {
     if (this.owner?.holdsForWork === false) return;
 
-    const afterlife = (this.afterlife ??= new Afterlife());
+    const own = (this.belongings ??= new Belongings());
+    const afterlife = (own.afterlife ??= new Afterlife());
     afterlife.watched += 1;
     const unwatch = (): void => {
       afterlife.watched -= 1;
@@ -110,7 +112,9 @@ export class Attempt implements AttemptContext, Scope {
 
   /** Whether a promise that is watched is still pending. */
   get isWatched(): boolean {
-    return this.afterlife !== undefined && this.afterlife.watched > 0;
+    const afterlife = this.belongings?.afterlife;
+
+    return afterlife !== undefined && afterlife.watched > 0;
   }
 
   /** The work of an abandoned attempt has settled, unheard. */
@@ -118,12 +122,14 @@ export class Attempt implements AttemptContext, Scope {
     if (this.state !== 'abandoned') return;
 
     this.state = 'ended';
-    this.afterlife?.holdings.forEach((holding) => holding.onWorkEnded());
-    this.afterlife = undefined;
+    const own = this.belongings;
+    own?.afterlife?.holdings.forEach((holding) => holding.onWorkEnded());
+    if (own !== undefined) own.afterlife = undefined;
   }
 
   follow(follower: Follower): Link {
-    const inside = (this.inside ??= new Inside());
+    const own = (this.belongings ??= new Belongings());
+    const inside = (own.inside ??= new Inside());
     const waited = inside.allWait;
     inside.count += 1;
     this.tellWaiting(inside, waited);
@@ -133,14 +139,14 @@ export class Attempt implements AttemptContext, Scope {
 
   leave(link: Link): void {
     link.cut();
-    const inside = this.inside as Inside;
+    const inside = this.belongings?.inside as Inside;
     const waited = inside.allWait;
     inside.count -= 1;
     this.tellWaiting(inside, waited);
   }
 
   onWait(begins: boolean): void {
-    const inside = this.inside as Inside;
+    const inside = this.belongings?.inside as Inside;
     const waited = inside.allWait;
     inside.waiting += begins ? 1 : -1;
     this.tellWaiting(inside, waited);
@@ -156,11 +162,20 @@ export class Attempt implements AttemptContext, Scope {
    * timer, say, would keep all those before it.
    */
   private close(state: AttemptState): void {
-    if (this.inside?.allWait === true) this.owner?.markWaiting(false);
+    if (this.belongings?.inside?.allWait === true) this.owner?.markWaiting(false);
     this.state = state;
     this.owner = undefined;
-    this.outer = livingScope(this.outer);
+    if (this.outer !== undefined) this.outer = livingScope(this.outer);
   }
+}
+
+/** What an attempt has once its signal is asked for, something is started inside, or it is given up. */
+class Belongings {
+  controller: AbortController | undefined = undefined;
+  /** Why it was given up. */
+  reason: unknown = undefined;
+  inside: Inside | undefined = undefined;
+  afterlife: Afterlife | undefined = undefined;
 }
 
 /** The executions that were started inside an attempt and have not ended. */

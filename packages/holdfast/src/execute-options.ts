@@ -7,7 +7,11 @@ import { nearestName, show } from './options.js';
  */
 export function misuseOf(work: unknown, options: ExecuteOptions | undefined, role = 'work'): TypeError | undefined {
   if (typeof work !== 'function') return new TypeError(`${role}: expected a function, got ${show(work)}.`);
-  if (options === undefined) return undefined;
+
+  return options === undefined ? undefined : misuseOfOptions(options);
+}
+
+function misuseOfOptions(options: ExecuteOptions): TypeError | undefined {
   if (typeof options !== 'object' || options === null) {
     return new TypeError(`options: expected an options object, got ${show(options)}. Use { signal, source }.`);
   }

@@ -159,7 +159,9 @@ describe('a pipeline', () => {
     const [retry, outer, inner] = [new RetryPolicy(), new TimeoutPolicy(300), new TimeoutPolicy(() => 5)];
 
     expect(new Pipeline([retry, outer, inner]).outermostLimit).toBe(1);
-    expect(new Pipeline([retry]).outermostLimit).toBe(Infinity);
+    expect(new Pipeline([retry]).outermostLimit).toBe(1);
+    expect(new Pipeline([retry, outer, inner]).limits).toBe(true);
+    expect(new Pipeline([retry]).limits).toBe(false);
   });
 
   it('knows the longest fixed limit inside of each stage', () => {

@@ -4,7 +4,8 @@ import type { Deadline } from './deadline.js';
 import type { Duration } from './duration.js';
 import type { Pipeline, Stage } from './pipeline.js';
 import { currentScope, type AttemptContext, type Scope } from './scope.js';
-import { followSignal, type Follower, type Link } from './signals.js';
+import { followSignal, type Follower } from './signals.js';
+import { Ties } from './ties.js';
 import { host } from '#host';
 
 /**
@@ -28,16 +29,6 @@ export interface ExecuteOptions {
   readonly ambient?: boolean | undefined;
   /** An amount of time for all that this execution does, but for a fallback's answer. Greater than 0. */
   readonly budget?: Duration | undefined;
-}
-
-/** What ties a call to its caller, and its time in our own queues. Most calls have none of it. */
-class Ties {
-  outer: Scope | undefined = undefined;
-  outerLink: Link | undefined = undefined;
-  callerLink: Link | undefined = undefined;
-  /** In milliseconds. */
-  waited = 0;
-  waitsSince: number | undefined = undefined;
 }
 
 /** @internal */
@@ -92,12 +83,12 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   /** What the stage at this place remembers about this call; `undefined` when that is nothing. */
   frame(at: number): unknown {
-    return at === 0 ? this.outermostFrame : this.innerFrames?.[at];
+    return at === 0 ? this.outermostFrame : this.innerFrames?.[at - 1];
   }
 
   setFrame(at: number, frame: unknown): void {
     if (at === 0) this.outermostFrame = frame;
-    else (this.innerFrames ??= this.pipeline.noFrames.slice())[at] = frame;
+    else (this.innerFrames ??= this.pipeline.noInnerFrames.slice())[at - 1] = frame;
   }
 
   /** Whether slots are kept for abandoned work until it has ended. */
@@ -157,25 +148,29 @@ export abstract class Execution implements Follower, AttemptOwner {
   start(): void {
     const signal = this.options?.signal;
     const around = currentScope();
-    const outer = this.options?.detached === true ? undefined : around;
+    const hasCaller = signal !== undefined || around !== undefined;
+    if (hasCaller && !this.tie(signal, this.options?.detached === true ? undefined : around)) return;
+
+    this.opensScope ||= (hasCaller || this.pipeline.limits) && this.options?.ambient !== false;
+    this.proceed(0);
+  }
+
+  /** Ties the call to its caller. `false` when that one has left already. */
+  private tie(signal: AbortSignal | undefined, outer: Scope | undefined): boolean {
     const aborted = this.leftBy(outer);
     if (aborted !== undefined) {
       this.value = aborted.reason;
       this.finish();
-      return;
+      return false;
     }
+    if (outer === undefined && signal === undefined) return true;
 
-    if (outer !== undefined || signal !== undefined) {
-      const ties = (this.ties = new Ties());
-      ties.outer = outer;
-      ties.outerLink = outer?.follow(this);
-      this.deadline = outer?.deadline;
-      if (signal !== undefined) ties.callerLink = followSignal(signal, this);
-    }
-    this.opensScope ||=
-      this.options?.ambient !== false &&
-      (this.pipeline.outermostLimit < Infinity || signal !== undefined || around !== undefined);
-    this.proceed(0);
+    const ties = (this.ties = new Ties());
+    ties.outer = outer;
+    ties.outerLink = outer?.follow(this);
+    this.deadline = outer?.deadline;
+    if (signal !== undefined) ties.callerLink = followSignal(signal, this);
+    return true;
   }
 
   /** Enters the stages from this place inwards, then runs the work. */
@@ -333,13 +328,7 @@ export abstract class Execution implements Follower, AttemptOwner {
   }
 
   private finish(): void {
-    const { ties } = this;
-    if (ties !== undefined) {
-      ties.callerLink?.cut();
-      ties.callerLink = undefined;
-      if (ties.outerLink !== undefined) ties.outer?.leave(ties.outerLink);
-      ties.outerLink = undefined;
-    }
+    this.ties?.cut();
     this.deliver(this.ok, this.value);
   }
 }

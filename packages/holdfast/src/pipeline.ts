@@ -42,10 +42,13 @@ export class Pipeline {
   readonly stages: readonly Stage[];
   /** Whether some stage holds something for work that is given up. */
   readonly holdsForWork: boolean;
-  /** The place of the outermost stage that limits an attempt in time; `Infinity` without one. */
+  /** The place of the outermost stage that limits an attempt in time; that of the work without one. */
   readonly outermostLimit: number;
-  /** Copied for each call that has something to remember: filling a new array takes several times as long. */
-  readonly noFrames: readonly undefined[];
+  /**
+   * Of all stages but the outermost. Copied for each call that has something to remember: filling a new array takes
+   * several times as long.
+   */
+  readonly noInnerFrames: readonly undefined[];
 
   /** @throws TypeError when a stage stands at two places that would wait for, or count, each other. */
   constructor(stages: readonly Stage[]) {
@@ -55,10 +58,15 @@ export class Pipeline {
     }
 
     this.stages = stages;
-    this.noFrames = stages.map(() => undefined);
+    this.noInnerFrames = stages.slice(1).map(() => undefined);
     const at = stages.findIndex((stage) => stage.limits);
-    this.outermostLimit = at < 0 ? Infinity : at;
+    this.outermostLimit = at < 0 ? stages.length : at;
     this.holdsForWork = stages.some((stage) => stage.keepFor !== undefined);
+  }
+
+  /** Whether some stage limits an attempt in time. */
+  get limits(): boolean {
+    return this.outermostLimit < this.stages.length;
   }
 
   /** The same with a budget for one call, which stands inside of what answers for failures. */

@@ -45,7 +45,7 @@ export abstract class ResiliencePolicy {
     const misuse = misuseOf(work, options);
     if (misuse !== undefined) return Promise.reject(misuse);
 
-    if (options?.budget === undefined) return new PromiseExecution(this.pipeline, options, work).run() as Promise<T>;
+    if (options?.budget === undefined) return PromiseExecution.run(this.pipeline, options, work) as Promise<T>;
 
     return this.executeWithin(options.budget, options, work) as Promise<T>;
   }
@@ -57,7 +57,7 @@ export abstract class ResiliencePolicy {
   protected abstract readonly events: EventSource;
 
   private async executeWithin(budget: Duration, options: ExecuteOptions, work: Work): Promise<unknown> {
-    return new PromiseExecution(this.budgeted(budget), options, work).run();
+    return PromiseExecution.run(this.budgeted(budget), options, work);
   }
 
   /** The stages with a budget for the whole call; kept, since most callers give the same one each time. */
@@ -185,10 +185,11 @@ const settled = Promise.resolve();
  */
 class PromiseExecution extends Execution {
   private readonly work: Work;
-  /** Settles after the work of the latest attempt, with what {@link conclude} makes of its outcome. */
-  private chained: Promise<unknown> | undefined = undefined;
-  /** What is returned when the call is over before it has been. */
-  private early: Promise<unknown> | undefined = undefined;
+  /**
+   * What is returned unless the call can be given up: a promise of the outcome that is there already, or one that
+   * settles after the work, with what {@link conclude} makes of its outcome.
+   */
+  private promise: Promise<unknown> | undefined = undefined;
   private outlet: 'none' | 'chained' | 'own' | 'delivered' = 'none';
   private resolve: Resolve = nobody;
   private reject: Reject = nobody;
@@ -198,13 +199,16 @@ class PromiseExecution extends Execution {
     this.work = work;
   }
 
-  run(): Promise<unknown> {
-    this.start();
-    if (this.early !== undefined) return this.early;
-    if (this.chained === undefined || this.canBeCutAround(Infinity)) return this.ownPromise();
+  static run(pipeline: Pipeline, options: ExecuteOptions | undefined, work: Work): Promise<unknown> {
+    const execution = new PromiseExecution(pipeline, options, work);
+    execution.start();
+    const { promise } = execution;
+    if (promise === undefined) return execution.ownPromise();
+    if (execution.outlet === 'delivered') return promise;
+    if (execution.canBeCutAround(pipeline.stages.length)) return execution.ownPromise();
 
-    this.outlet = 'chained';
-    return this.chained;
+    execution.outlet = 'chained';
+    return promise;
   }
 
   performWork(attempt: Attempt): void {
@@ -228,21 +232,21 @@ class PromiseExecution extends Execution {
 
   protected deliver(ok: boolean, value: unknown): void {
     if (this.outlet === 'own') {
-      if (ok) this.resolve(value);
-      else this.reject(value);
+      this.settleOwn(ok, value);
       return;
     }
     // A callback that has made the caller leave may go on to throw: that comes after the outcome, and is not it.
-    if (this.outlet === 'none') this.early = ok ? Promise.resolve(value) : rejectLater(value);
+    if (this.outlet === 'none') this.promise = ok ? Promise.resolve(value) : rejectLater(value);
     this.outlet = 'delivered';
   }
 
   private await(attempt: Attempt, result: PromiseLike<unknown>): void {
     // Other thenables may call back twice, at once or throw; a promise around them does not.
-    this.chained = Promise.resolve(result).then(
+    const chained = Promise.resolve(result).then(
       (value) => this.conclude(attempt, true, value),
       (error: unknown) => this.conclude(attempt, false, error),
     );
+    if (this.outlet === 'none') this.promise = chained;
   }
 
   private conclude(attempt: Attempt, ok: boolean, value: unknown): unknown {
@@ -253,6 +257,11 @@ class PromiseExecution extends Execution {
     if (this.ok) return this.value;
 
     throw this.value;
+  }
+
+  private settleOwn(ok: boolean, value: unknown): void {
+    if (ok) this.resolve(value);
+    else this.reject(value);
   }
 
   private ownPromise(): Promise<unknown> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CallsInFlight, Permit } from './calls-in-flight.js';
+import { CallsInFlight, TrackedPermit } from './calls-in-flight.js';
 
 const SLOW = 10;
 
@@ -17,12 +17,12 @@ describe('calls in flight', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
         const calls = new CallsInFlight();
-        const inside: Permit[] = [];
+        const inside: TrackedPermit[] = [];
         let time = 0;
         for (const next of steps) {
           if (next.kind === 'pass') time += 3;
-          if (next.kind === 'enter') inside.push(new Permit({}, time, 0));
-          if (next.kind === 'enter') calls.add(inside.at(-1) as Permit);
+          if (next.kind === 'enter') inside.push(new TrackedPermit({}, time, 0));
+          if (next.kind === 'enter') calls.add(inside.at(-1) as TrackedPermit);
           const [gone] = next.kind === 'leave' ? inside.splice(next.which % Math.max(1, inside.length), 1) : [];
           if (gone !== undefined) calls.remove(gone);
 

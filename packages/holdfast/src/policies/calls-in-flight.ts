@@ -10,11 +10,6 @@ export class Permit {
   readonly enteredAt: number;
   /** How long the call had waited in our own queues by then, in milliseconds. */
   readonly waitedBefore: number;
-  previous: Permit | undefined = undefined;
-  next: Permit | undefined = undefined;
-  /** Whether it stands in a list of calls in flight, and on which side of "slow". */
-  isTracked = false;
-  isSlow = false;
 
   constructor(era: object, enteredAt: number, waitedBefore: number) {
     this.era = era;
@@ -24,31 +19,40 @@ export class Permit {
 }
 
 /**
+ * A permit that stands in a list of calls in flight.
+ *
+ * @internal
+ */
+export class TrackedPermit extends Permit {
+  previous: TrackedPermit | undefined = undefined;
+  next: TrackedPermit | undefined = undefined;
+  isSlow = false;
+}
+
+/**
  * Calls in flight in the order in which they began, and how many of them are slow already.
  *
  * @internal
  */
 export class CallsInFlight {
   slow = 0;
-  #last: Permit | undefined = undefined;
+  #last: TrackedPermit | undefined = undefined;
   /** The oldest call that is not slow yet; all before it are. */
-  #nextToBeSlow: Permit | undefined = undefined;
+  #nextToBeSlow: TrackedPermit | undefined = undefined;
 
-  add(permit: Permit): void {
-    permit.isTracked = true;
+  add(permit: TrackedPermit): void {
     permit.previous = this.#last;
     if (this.#last !== undefined) this.#last.next = permit;
     this.#last = permit;
     this.#nextToBeSlow ??= permit;
   }
 
-  remove(permit: Permit): void {
+  remove(permit: TrackedPermit): void {
     if (permit.isSlow) this.slow -= 1;
     if (this.#nextToBeSlow === permit) this.#nextToBeSlow = permit.next;
     if (this.#last === permit) this.#last = permit.previous;
     if (permit.previous !== undefined) permit.previous.next = permit.next;
     if (permit.next !== undefined) permit.next.previous = permit.previous;
-    permit.isTracked = false;
     permit.previous = permit.next = undefined;
   }
 

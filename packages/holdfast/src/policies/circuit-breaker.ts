@@ -12,9 +12,9 @@ import {
   type CircuitBreakerOptions,
   type ResolvedCircuitBreakerOptions,
 } from './circuit-breaker-options.js';
-import { CallsInFlight, Permit } from './calls-in-flight.js';
+import { CallsInFlight, Permit, TrackedPermit } from './calls-in-flight.js';
 import { ProbePeriod } from './probe-period.js';
-import { createSlidingWindow, type SlidingWindow } from './sliding-window.js';
+import { createSlidingWindow, FINE, type SlidingWindow } from './sliding-window.js';
 
 export interface CircuitBreakerStats {
   /** Calls in the window; while open still those that opened it. */
@@ -47,6 +47,8 @@ const LEASE_MARGIN = 1_000;
  */
 export class CircuitBreakerPolicy extends StagePolicy {
   readonly options: ResolvedCircuitBreakerOptions;
+  /** Whether it matters when a call ends. */
+  private readonly isTimed: boolean;
   private window: SlidingWindow;
   private era: Era = { state: 'closed' };
   /** What calls of this era hold of which nobody will ask how long they took. */
@@ -58,7 +60,9 @@ export class CircuitBreakerPolicy extends StagePolicy {
   constructor(options: CircuitBreakerOptions = {}) {
     super(resolveCircuitBreakerName(options));
     this.options = resolveCircuitBreakerOptions(options);
-    this.window = createSlidingWindow(this.options.slidingWindow);
+    const { slidingWindow, slowCallDuration } = this.options;
+    this.isTimed = slidingWindow.type === 'time' || slowCallDuration !== undefined;
+    this.window = createSlidingWindow(slidingWindow);
   }
 
   /** The state now. Reading it makes an open breaker whose time is over half-open, and ends the lease of a lost probe. */
@@ -112,7 +116,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
     if (permit === undefined) return true;
 
     execution.setFrame(at, undefined);
-    if (permit.isTracked && permit.era === this.era) this.inFlight.remove(permit);
+    if (this.isTimed && permit instanceof TrackedPermit && permit.era === this.era) this.inFlight.remove(permit);
     const failed = execution.ok ? false : this.judge(execution, permit);
     if (permit.era !== this.era) return true;
 
@@ -126,12 +130,12 @@ export class CircuitBreakerPolicy extends StagePolicy {
 
   private admit(execution: Execution, at: number): Permit | undefined {
     const { era } = this;
-    if (era.state === 'closed' && this.options.slowCallDuration === undefined) {
-      if (!execution.canBeCutAround(at)) return this.timeless;
+    if (era.state !== 'closed' || this.options.slowCallDuration !== undefined) return this.admitByTime(execution, at);
 
-      return new Permit(era, now(), execution.waitedMs());
-    }
+    return execution.canBeCutAround(at) ? new Permit(era, now(), execution.waitedMs()) : this.timeless;
+  }
 
+  private admitByTime(execution: Execution, at: number): Permit | undefined {
     const time = now();
     const { step } = execution;
     this.catchUp(time, execution.source);
@@ -139,11 +143,12 @@ export class CircuitBreakerPolicy extends StagePolicy {
     if (execution.step !== step) return undefined;
     if (this.era.state === 'open') return this.turnAway(execution, at, Math.ceil(this.era.until - time));
 
-    const permit = new Permit(this.era, time, execution.waitedMs());
     if (this.era.state === 'closed') {
-      this.inFlight.add(permit);
-      return permit;
+      const tracked = new TrackedPermit(this.era, time, execution.waitedMs());
+      this.inFlight.add(tracked);
+      return tracked;
     }
+    const permit = new Permit(this.era, time, execution.waitedMs());
     if (!this.era.probes.admit(permit, time + this.leaseMs(execution, at))) return this.turnAway(execution, at, 0);
 
     return permit;
@@ -193,11 +198,14 @@ export class CircuitBreakerPolicy extends StagePolicy {
   }
 
   private record(execution: Execution, permit: Permit, failed: boolean): void {
-    const { slowCallDuration, slidingWindow } = this.options;
-    const time = slowCallDuration !== undefined || slidingWindow.type === 'time' ? now() : 0;
+    const { slowCallDuration } = this.options;
+    const time = this.isTimed ? now() : 0;
     const slow = slowCallDuration !== undefined && time - permit.enteredAt >= slowCallDuration;
-    this.window.record({ failed, slow }, time);
+    const isFine = !failed && !slow;
+    this.window.record(isFine ? FINE : { failed, slow }, time);
     this.failuresInARow = failed ? this.failuresInARow + 1 : 0;
+    if (isFine && this.inFlight.slow === 0 && this.window.isSpotless(time)) return;
+
     this.checkRates(time, execution.source);
   }
 

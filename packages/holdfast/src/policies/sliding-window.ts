@@ -18,6 +18,8 @@ export interface SlidingWindow {
   total(now: number): number;
   failures(now: number): number;
   slow(now: number): number;
+  /** Whether none of them failed or was slow. */
+  isSpotless(now: number): boolean;
   record(outcome: Outcome, now: number): void;
 }
 
@@ -25,6 +27,9 @@ export interface Outcome {
   readonly failed: boolean;
   readonly slow: boolean;
 }
+
+/** What nearly every call is. */
+export const FINE: Outcome = { failed: false, slow: false };
 
 /** A window of more calls is no recent past; it would only cost memory. */
 const LARGEST_COUNT = 10_000_000;
@@ -73,22 +78,32 @@ class CountWindow implements SlidingWindow {
     return this.#slow;
   }
 
+  isSpotless(): boolean {
+    return this.#failures === 0 && this.#slow === 0;
+  }
+
   record({ failed, slow }: Outcome): void {
-    if (this.#total === this.#size) this.#count(this.#ring[this.#next] as number, -1);
-    else if (this.#total === this.#ring.length) this.#grow();
+    if (this.#total < this.#size) this.#makeRoom();
     const outcome = (failed ? FAILED : 0) | (slow ? SLOW : 0);
-    this.#ring[this.#next] = outcome;
-    this.#count(outcome, 1);
+    // A place that was never used counts as a good call, so that it can be replaced like one.
+    const replaced = this.#ring[this.#next] as number;
+    if (outcome !== replaced) {
+      this.#ring[this.#next] = outcome;
+      this.#count(replaced, -1);
+      this.#count(outcome, 1);
+    }
     this.#next = this.#next + 1 === this.#size ? 0 : this.#next + 1;
   }
 
   #count(outcome: number, by: 1 | -1): void {
-    this.#total += by;
     if ((outcome & FAILED) !== 0) this.#failures += by;
     if ((outcome & SLOW) !== 0) this.#slow += by;
   }
 
-  #grow(): void {
+  #makeRoom(): void {
+    this.#total += 1;
+    if (this.#total <= this.#ring.length) return;
+
     const larger = new Uint8Array(Math.min(this.#size, this.#ring.length * 2));
     larger.set(this.#ring);
     this.#ring = larger;
@@ -126,6 +141,10 @@ class TimeWindow implements SlidingWindow {
 
   slow(now: number): number {
     return this.#sum('slow', now);
+  }
+
+  isSpotless(now: number): boolean {
+    return this.#sum('failures', now) === 0 && this.#sum('slow', now) === 0;
   }
 
   record({ failed, slow }: Outcome, now: number): void {

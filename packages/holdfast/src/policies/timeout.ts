@@ -134,7 +134,6 @@ class RunningLimit implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
   limitMs = 0;
-  dueAt = 0;
   /** The deadline, when it comes before the limit. */
   deadline: Deadline | undefined = undefined;
   private readonly startedAt = now();
@@ -153,9 +152,12 @@ class RunningLimit implements LimitTarget {
     return this.timer === undefined;
   }
 
+  get dueAt(): number {
+    return this.startedAt + this.limitMs;
+  }
+
   start(limitMs: number): void {
     this.limitMs = limitMs;
-    this.dueAt = this.startedAt + limitMs;
     const { deadline } = this.execution;
     const leftMs = deadline === undefined ? Infinity : deadline.remaining();
     if (leftMs <= limitMs) this.deadline = deadline;

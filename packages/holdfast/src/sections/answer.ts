@@ -102,7 +102,7 @@ export class Answer {
   requireBounded({ policy, reserveMs, timeout }: SectionSettings): void {
     if (reserveMs !== undefined) this.requireReserve(reserveMs);
     if (timeout !== undefined || this.deadline !== undefined) return;
-    if (policy !== undefined && policy.pipeline.outermostLimit < Infinity) return;
+    if (policy?.pipeline.limits === true) return;
 
     throw new OptionError(
       'timeout',

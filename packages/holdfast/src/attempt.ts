@@ -40,6 +40,7 @@ export class Attempt implements AttemptContext, Scope {
   /** @internal */
   state: AttemptState = 'running';
   private owner: AttemptOwner | undefined;
+  private controller: AbortController | undefined = undefined;
   /** Apart, since most attempts need none of it. */
   private belongings: Belongings | undefined = undefined;
 
@@ -50,13 +51,12 @@ export class Attempt implements AttemptContext, Scope {
   }
 
   get signal(): AbortSignal {
-    const own = (this.belongings ??= new Belongings());
-    if (own.controller === undefined) {
-      own.controller = new AbortController();
-      if (this.aborted) own.controller.abort(own.reason);
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.aborted) this.controller.abort(this.belongings?.reason);
     }
 
-    return own.controller.signal;
+    return this.controller.signal;
   }
 
   get deadline(): Deadline | undefined {
@@ -87,7 +87,7 @@ export class Attempt implements AttemptContext, Scope {
     const own = (this.belongings ??= new Belongings());
     own.reason = reason;
     own.inside?.executions.abortAll(reason);
-    own.controller?.abort(reason);
+    this.controller?.abort(reason);
   }
 
   /** Keeps something for work that was abandoned and has not ended. */
@@ -169,9 +169,8 @@ export class Attempt implements AttemptContext, Scope {
   }
 }
 
-/** What an attempt has once its signal is asked for, something is started inside, or it is given up. */
+/** What an attempt has once something is started inside, its work is watched, or it is given up. */
 class Belongings {
-  controller: AbortController | undefined = undefined;
   /** Why it was given up. */
   reason: unknown = undefined;
   inside: Inside | undefined = undefined;

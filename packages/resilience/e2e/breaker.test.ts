@@ -9,6 +9,7 @@ import {
   Signal,
   Timeout,
   type ResiliencePolicy,
+  type AbortOnDisconnect,
 } from '@nestjs/resilience';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters } from './fixtures/application.js';
@@ -103,11 +104,12 @@ class OrderController {
 }
 
 onBothAdapters('A breaker', (start) => {
-  const startShop = () =>
+  const startShop = (abortOnDisconnect: AbortOnDisconnect = 'safe') =>
     start({
       controllers: [ShippingController, OwnController, OrderController],
       providers: [RepricingService],
       options: {
+        abortOnDisconnect,
         defaults: { timeout: '5s', retry: { attempts: 3, backoff: { delay: '200ms', maxDelay: '2s' } } },
         presets: {
           carrier: {
@@ -259,8 +261,27 @@ onBothAdapters('A breaker', (start) => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('goes on with a probe that runs although its client has gone', async () => {
+  it('probes anew when the client of a probe has gone', async () => {
     const { resilience, url, call } = await startShop();
+    const breaker = resilience.circuitBreaker('OwnController.one');
+    freezeTime();
+    breaker.trip();
+    await vi.advanceTimersByTimeAsync(30_000);
+    const request = send(`${url}/own/one`);
+    await backend.reached(1);
+    request.destroy();
+    await turns(50);
+    expect(breaker.state).toBe('half-open');
+
+    const next = call('/own/one');
+    (await backend.reached(2)).answer('fine');
+
+    expect((await next).status).toBe(200);
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('goes on with a probe that runs although its client has gone', async () => {
+    const { resilience, url, call } = await startShop('never');
     const breaker = resilience.circuitBreaker('OwnController.one');
     freezeTime();
     breaker.trip();

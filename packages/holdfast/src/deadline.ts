@@ -69,7 +69,9 @@ export class Deadline {
 
   /** Whether there is too little left to start anything. */
   get exhausted(): boolean {
-    return this.expiresAt - now() < this.minRemainingMs;
+    const left = this.expiresAt - now();
+
+    return left <= 0 || left < this.minRemainingMs;
   }
 
   /**

@@ -159,8 +159,7 @@ export abstract class Execution implements Follower, AttemptOwner {
   private tie(signal: AbortSignal | undefined, outer: Scope | undefined): boolean {
     const aborted = this.leftBy(outer);
     if (aborted !== undefined) {
-      this.value = aborted.reason;
-      this.finish();
+      this.onAbort(aborted.reason);
       return false;
     }
     if (outer === undefined && signal === undefined) return true;

@@ -3,7 +3,7 @@ import { Deadline, earliest } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { EventSource } from '../events.js';
 import type { ExecuteOptions } from '../execution.js';
-import { OptionError, requireName, show } from '../options.js';
+import { OptionError, requireBoolean, requireName, show } from '../options.js';
 import { currentScope, type Scope } from '../scope.js';
 import type { DegradedSection } from './degraded.js';
 import type { SectionSettings } from './section.js';
@@ -21,7 +21,7 @@ export interface AnswerOptions {
    * that the partial answer leaves in time. At most a tenth of what is left then. Default 20 ms.
    */
   readonly margin?: Duration | undefined;
-  /** No section is started with less left. Default 1 ms. */
+  /** No section is started with less left. Default: that of the deadline that it is used in, else 1 ms. */
   readonly minRemaining?: Duration | undefined;
   /** Gives the answer up when it aborts. Joins the signal of the attempt that it is used in. */
   readonly signal?: AbortSignal | undefined;
@@ -80,6 +80,8 @@ export class Answer {
     this.budgetMs = budget === undefined ? Infinity : parseDuration(budget, 'budget', { positive: true });
     this.reserveMs = reserve === undefined ? 0 : parseDuration(reserve, 'reserve');
     this.requireReserve(this.reserveMs);
+    if (source !== undefined) requireName(source, 'source');
+    if (detached !== undefined) requireBoolean(detached, 'detached');
     this.callOptions = { signal: requireSignal(signal), source, detached };
     this.scope = detached === true ? undefined : currentScope();
     this.deadline = this.earliestDeadline(options);
@@ -129,7 +131,8 @@ export class Answer {
 
   private earliestDeadline({ margin, minRemaining }: AnswerOptions): Deadline | undefined {
     const marginMs = margin === undefined ? DEFAULT_MARGIN_MS : parseDuration(margin, 'margin');
-    const minRemainingMs = minRemaining === undefined ? 1 : parseDuration(minRemaining, 'minRemaining');
+    const minRemainingMs =
+      minRemaining === undefined ? this.scope?.deadline?.minRemainingMs : parseDuration(minRemaining, 'minRemaining');
     const startedAt = now();
     const options = { policy: this.name, minRemainingMs };
     const own = this.budgetMs === Infinity ? undefined : Deadline.from(startedAt, this.budgetMs, options);

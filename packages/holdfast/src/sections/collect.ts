@@ -1,5 +1,5 @@
 import type { Deadline } from '../deadline.js';
-import { rejectUnknown, requireObject, withPath } from '../options.js';
+import { OptionError, rejectUnknown, requireObject, withPath } from '../options.js';
 import { Answer, ANSWER_OPTIONS, type AnswerOptions } from './answer.js';
 import type { DegradedSection } from './degraded.js';
 import { Part, type Assembly } from './part.js';
@@ -14,6 +14,7 @@ import {
   type SectionDeclaration,
   type SectionFunction,
 } from './section.js';
+import { requireSectionName } from './section-name.js';
 
 /** What holds for each step: it has no key, so it is given its name, and comes after those before it anyhow. */
 type StepOptions<O> = Omit<O, 'name' | 'after'>;
@@ -36,7 +37,10 @@ export type CollectOptions = AnswerOptions;
 export interface SectionCollector {
   /** By when the steps are settled; `undefined` when nothing but their own limits bounds them. */
   readonly deadline: Deadline | undefined;
-  /** The steps that are missing so far, in the order in which they were begun. */
+  /**
+   * The steps that are missing so far, in the order in which they were begun; with `client_abort` those that ran when
+   * the caller left.
+   */
   readonly degraded: readonly DegradedSection[];
   /** Whether something is missing so far. */
   readonly partial: boolean;
@@ -83,7 +87,7 @@ class Collector implements SectionCollector, Assembly {
   }
 
   required<V>(name: string, run: SectionFunction<V>, options: StepOptions<RequiredOptions> = {}): Promise<V> {
-    return this.run(name, () => required(run, { ...options, name })) as Promise<V>;
+    return this.run(name, () => unnamed(required(run, options))) as Promise<V>;
   }
 
   optional<V, F extends V | null>(
@@ -91,9 +95,7 @@ class Collector implements SectionCollector, Assembly {
     run: SectionFunction<V>,
     options: StepOptions<OptionalOptions<F>>,
   ): Promise<null extends F ? V | null : V> {
-    return this.run(name, () => optional(run, { ...options, name } as OptionalOptions<F>)) as Promise<
-      null extends F ? V | null : V
-    >;
+    return this.run(name, () => unnamed(optional(run, options))) as Promise<null extends F ? V | null : V>;
   }
 
   step<V, const D extends SectionDeclaration>(declaration: D, run: SectionFunction<V>): Promise<DeclaredValue<D, V>> {
@@ -112,9 +114,7 @@ class Collector implements SectionCollector, Assembly {
 
   private run(name: unknown, declare: () => Section<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const { settings } = withPath(typeof name === 'string' ? name : '', declare);
-      const part = new Part(settings.name as string, settings, this);
-      withPath(part.name, () => this.answer.requireBounded(settings));
+      const part = withPath(typeof name === 'string' ? name : '', () => this.partOf(name, declare()));
       const { left } = this.answer;
       if (left !== undefined) return reject(left.reason);
 
@@ -124,12 +124,29 @@ class Collector implements SectionCollector, Assembly {
     });
   }
 
+  private partOf(name: unknown, { settings }: Section<unknown>): Part {
+    if (settings.after !== undefined) {
+      throw new OptionError('after', 'steps come one after the other anyhow. Use what the earlier ones gave.');
+    }
+    const part = new Part(requireSectionName(name, 'name'), settings, this);
+    this.answer.requireBounded(settings);
+
+    return part;
+  }
+
   private outletOf(part: Part): Outlet {
     const outlet = this.outlets.get(part) as Outlet;
     this.outlets.delete(part);
 
     return outlet;
   }
+}
+
+/** @throws TypeError when a step would have two names. */
+function unnamed<T>(section: Section<T, unknown>): Section<T, unknown> {
+  if (section.settings.name === undefined) return section;
+
+  throw new OptionError('name', 'a step is called by the first argument. Leave the option out.');
 }
 
 interface Outlet {

@@ -46,9 +46,11 @@ export function degradedHeaders(
 function listOf(degraded: readonly DegradedSection[]): string {
   let list = '';
   for (const [at, { section, reason, waitedMs }] of degraded.entries()) {
-    const entry = `${at === 0 ? '' : ', '}${section}=${reason};${waitedMs}`;
-    if (list.length + entry.length > LONGEST_LIST) return `${list}, ${ALL_SECTIONS}=more;${degraded.length - at}`;
-
+    const separator = at === 0 ? '' : ', ';
+    const entry = `${separator}${section}=${reason};${waitedMs}`;
+    if (list.length + entry.length > LONGEST_LIST) {
+      return `${list}${separator}${ALL_SECTIONS}=more;${degraded.length - at}`;
+    }
     list += entry;
   }
 

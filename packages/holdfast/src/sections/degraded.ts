@@ -1,16 +1,10 @@
-import {
-  BulkheadFullError,
-  CircuitOpenError,
-  ClientDisconnectedError,
-  DeadlineExceededError,
-  OutboundRateLimitError,
-} from '../errors.js';
+import { BulkheadFullError, CircuitOpenError, ClientDisconnectedError, OutboundRateLimitError } from '../errors.js';
 import { limitBehind } from '../time-limit-error.js';
 
 const REASONS = {
   /** It ran, and was cut by its own limit or the deadline, or answered after it. */
   upstream_timeout: true,
-  /** Nothing was left to run it with: it never ran. */
+  /** Nothing was left to run it with, or its time went by in the queues of its policy: it never ran. */
   budget_exhausted: true,
   /** Whoever asked went away. */
   client_abort: true,
@@ -30,15 +24,14 @@ export type DegradedReason = keyof typeof REASONS;
 export interface DegradedSection {
   readonly section: string;
   readonly reason: DegradedReason;
-  /** In whole milliseconds; 0 for a section that never ran. */
+  /** How long the answer waited for it, in whole milliseconds; 0 for a section that was never started. */
   readonly waitedMs: number;
 }
 
 /** @param started Whether the section's function was called. */
 export function reasonOf(error: unknown, started: boolean): DegradedReason {
   const limit = limitBehind(error);
-  if (limit instanceof DeadlineExceededError) return started ? 'upstream_timeout' : 'budget_exhausted';
-  if (limit !== undefined) return 'upstream_timeout';
+  if (limit !== undefined) return started ? 'upstream_timeout' : 'budget_exhausted';
   if (error instanceof CircuitOpenError) return 'circuit_open';
   if (error instanceof BulkheadFullError) return 'bulkhead_full';
   if (error instanceof OutboundRateLimitError) return 'rate_limited';

@@ -57,6 +57,9 @@ class FanOut implements Assembly {
   private readonly concurrency: number;
   private readonly minimum: number;
   private readonly settlesAll: boolean;
+  /** Settled, but not all that follows from it has happened. */
+  private readonly settled: Part[] = [];
+  private isSpreading = false;
   private readonly queue: Array<() => void> = [];
   private nextInQueue = 0;
   private running = 0;
@@ -69,13 +72,13 @@ class FanOut implements Assembly {
     const { concurrency = Infinity, minimum, onRequiredFailure = 'cancel' } = options;
     this.outlet = outlet;
     this.keys = keysOf(sections);
+    const declared = this.keys.map((key) => sections[key] as Section<unknown>);
     this.answer = new Answer(options);
-    this.parts = this.keys.map((key) => this.partOf(key, sections[key] as Section<unknown>));
+    this.parts = declared.map((section, at) => this.partOf(this.keys[at] as string, section));
     this.unsettled = this.parts.length;
     this.concurrency = requireCount(concurrency, 'concurrency', { min: 1, infinite: true });
     this.settlesAll = requireOneOf(onRequiredFailure, 'onRequiredFailure', ['cancel', 'settle']) === 'settle';
     this.minimum = this.leastGood(minimum);
-    const declared = this.keys.map((key) => sections[key] as Section<unknown>);
     requireDistinct(this.parts, declared);
     this.graph = new SectionGraph(this.parts, declared);
   }
@@ -100,13 +103,16 @@ class FanOut implements Assembly {
     if (this.isOver) return;
     if (part.state === 'failed' && !this.settlesAll) return this.failBecauseOf(part);
 
-    this.graph.onSettled(part);
-    if (this.unsettled === 0) this.conclude();
-    else this.startNext();
+    this.settled.push(part);
+    if (!this.isSpreading) this.spread();
   }
 
+  /** Who has noticed tells the others: not every listener of a signal is always called. */
   onLeft(_part: Part, reason: unknown): void {
+    if (this.isOver) return;
+
     this.end(() => this.outlet.reject(reason));
+    for (const part of this.parts) part.cancel(reason);
   }
 
   private partOf(key: string, section: Section<unknown>): Part {
@@ -127,6 +133,18 @@ class FanOut implements Assembly {
     return this.parts.some(({ settings }) => settings.isRequired) ? 0 : 1;
   }
 
+  /** Lets all happen that follows from parts that have settled: a loop, since a chain of skipped ones may be long. */
+  private spread(): void {
+    this.isSpreading = true;
+    for (let part = this.settled.pop(); part !== undefined; part = this.settled.pop()) {
+      for (const follower of this.graph.onSettled(part)) if (!this.isOver) follower.skip();
+    }
+    this.isSpreading = false;
+    if (this.isOver) return;
+    if (this.unsettled === 0) this.conclude();
+    else this.startNext();
+  }
+
   /** Starts a part, or lets it wait for its turn. */
   private enqueue(part: Part): void {
     if (this.running >= this.concurrency) {
@@ -138,17 +156,19 @@ class FanOut implements Assembly {
   }
 
   private startPart(part: Part): void {
-    if (!this.isOver) part.start();
+    if (this.isOver) return;
+
+    const { left } = this.answer;
+    if (left === undefined) part.start();
+    else this.onLeft(part, left.reason);
   }
 
   /** The turn is the next part's from here on, whatever becomes ready before it has started. */
   private startNext(): void {
-    const resume = this.queue[this.nextInQueue];
-    if (resume === undefined || this.running >= this.concurrency) return;
-
-    this.nextInQueue += 1;
-    this.running += 1;
-    resume();
+    while (this.running < this.concurrency && this.nextInQueue < this.queue.length) {
+      this.running += 1;
+      this.queue[this.nextInQueue++]?.();
+    }
   }
 
   private conclude(): void {

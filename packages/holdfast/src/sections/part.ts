@@ -76,7 +76,7 @@ export class Part implements SectionOwner {
     const { isCut, limitMs, startedAt, hasRun } = this.execution as SectionExecution;
     this.execution = undefined;
     // A timer is never quite on time; what was decided is the limit.
-    this.tookMs = startedAt === 0 ? 0 : Math.round(isCut ? limitMs : now() - startedAt);
+    this.tookMs = isCut ? Math.round(limitMs) : wholeMsSince(startedAt);
     if (ok) {
       this.state = 'good';
       this.value = value;
@@ -89,7 +89,9 @@ export class Part implements SectionOwner {
   onLeft(reason: unknown): void {
     const { startedAt } = this.execution as SectionExecution;
     this.execution = undefined;
-    this.tookMs = startedAt === 0 ? 0 : Math.round(now() - startedAt);
+    this.tookMs = wholeMsSince(startedAt);
+    this.degraded = { section: this.name, reason: 'client_abort', waitedMs: this.tookMs };
+    this.error = reason;
     this.state = 'failed';
     this.assembly.onLeft(this, reason);
   }
@@ -127,6 +129,11 @@ export class Part implements SectionOwner {
       this.error = flaw;
     }
   }
+}
+
+/** A clock that is moved by hand may be moved backwards. */
+function wholeMsSince(startedAt: number | undefined): number {
+  return startedAt === undefined ? 0 : Math.max(0, Math.round(now() - startedAt));
 }
 
 /** The attempt with the values that its section waited for. Its signal is still only made when it is asked for. */

@@ -1,3 +1,4 @@
+import { refusePromise, requireFunction } from '../options.js';
 import type { DegradedReason, DegradedSection } from './degraded.js';
 
 const BRAND = Symbol.for('holdfast.partial-response');
@@ -57,9 +58,16 @@ export class PartialResponse<D, B = PartialBody<D>> implements PartialBody<D> {
     return new PartialResponse(parts, { data, degraded, partial: degraded.length > 0 });
   }
 
-  /** The same answer with another body; data and marks stay. */
+  /**
+   * The same answer with another body; data and marks stay.
+   *
+   * @throws TypeError when `reshape` is no function or returns a promise, which has no JSON.
+   */
   map<C>(reshape: (page: PartialResponse<D, B>) => C): PartialResponse<D, C> {
-    return new PartialResponse(this, reshape(this));
+    const body = requireFunction(reshape, 'reshape')(this);
+    refusePromise(body, 'reshape', 'the body');
+
+    return new PartialResponse(this, body);
   }
 
   /** The body. */
@@ -70,6 +78,15 @@ export class PartialResponse<D, B = PartialBody<D>> implements PartialBody<D> {
 
 Object.defineProperty(PartialResponse.prototype, BRAND, { value: true });
 Object.defineProperty(PartialResponse, Symbol.hasInstance, {
-  value: (value: unknown): boolean =>
-    typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[BRAND] === true,
+  value: isPartialResponse,
 });
+
+/** Handlers may return anything, also what does not let itself be looked at. */
+function isPartialResponse(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return (value as Record<symbol, unknown>)[BRAND] === true;
+  } catch {
+    return false;
+  }
+}

@@ -41,7 +41,8 @@ export class SectionExecution extends Execution implements LimitTarget {
   /** Whether its time was over before it ended. */
   isCut = false;
   limitMs = Infinity;
-  startedAt = 0;
+  /** On the engine's clock; `undefined` while it has not begun. */
+  startedAt: number | undefined = undefined;
   private isLeftByCaller = false;
   /** The deadline of the whole answer, when it comes before the section's own limit. */
   private cutBy: Deadline | undefined = undefined;
@@ -61,18 +62,18 @@ export class SectionExecution extends Execution implements LimitTarget {
   begin(): boolean {
     const { answer, settings } = this.owner;
     const { deadline } = answer;
-    this.startedAt = now();
+    const startedAt = (this.startedAt = now());
     const reserveMs = settings.reserveMs ?? answer.reserveMs;
-    const leftMs = deadline === undefined ? Infinity : deadline.expiresAt - this.startedAt - reserveMs;
-    if (deadline !== undefined && leftMs < deadline.minRemainingMs) return false;
+    const leftMs = deadline === undefined ? Infinity : deadline.expiresAt - startedAt - reserveMs;
+    if (leftMs <= 0 || (deadline !== undefined && leftMs < deadline.minRemainingMs)) return false;
 
     const ownMs = ownLimitMs(settings);
     this.limitMs = Math.min(ownMs, leftMs);
     if (leftMs < ownMs) this.cutBy = deadline;
     if (this.limitMs === Infinity) return true;
 
-    this.dueAt = this.startedAt + this.limitMs;
-    this.deadline = this.ownDeadline(deadline);
+    this.dueAt = startedAt + this.limitMs;
+    this.deadline = this.ownDeadline(startedAt, deadline);
     this.timer = startLimit(this.limitMs, this);
     return true;
   }
@@ -136,12 +137,12 @@ export class SectionExecution extends Execution implements LimitTarget {
     else this.owner.onSettled(ok, value);
   }
 
-  private ownDeadline(around: Deadline | undefined): Deadline {
+  private ownDeadline(startedAt: number, around: Deadline | undefined): Deadline {
     const { name } = this.owner;
     const bound = this.cutBy !== undefined;
     const minRemainingMs = bound ? (around as Deadline).minRemainingMs : 0;
 
-    return Deadline.from(this.startedAt, this.limitMs, {
+    return Deadline.from(startedAt, this.limitMs, {
       policy: bound ? this.owner.answer.name : name,
       minRemainingMs,
       inherited: bound && (around as Deadline).inherited,
@@ -161,7 +162,7 @@ export class SectionExecution extends Execution implements LimitTarget {
 
   /** The time that was spent outside our own queues, which are not the dependency's fault. */
   private ranMs(): number {
-    return Math.min(this.limitMs, now() - this.startedAt) - this.waitedMs();
+    return Math.min(this.limitMs, now() - (this.startedAt as number)) - this.waitedMs();
   }
 }
 

@@ -7,6 +7,8 @@ interface Waiting {
   missing: number;
 }
 
+const NONE: readonly Part[] = [];
+
 /** Which parts of a fan-out wait for which: most wait for none. */
 export class SectionGraph {
   private readonly partOf = new Map<Section<unknown>, Part>();
@@ -19,33 +21,37 @@ export class SectionGraph {
 
     sections.forEach((section, at) => this.partOf.set(section, parts[at] as Part));
     for (const part of parts) {
-      for (const [key, section] of entriesOf(part)) this.addFollower(this.require(section, part, key), part);
+      for (const before of this.partsBefore(part)) this.addFollower(before, part);
     }
   }
 
   /** Calls `resume` once the part has all that it waits for. */
   whenReady(part: Part, resume: () => void): void {
-    this.waiting.set(part, { resume, missing: entriesOf(part).length });
+    this.waiting.set(part, { resume, missing: new Set(entriesOf(part).map(([, section]) => section)).size });
   }
 
-  /** Lets go on what waited for this part alone, and skips what can have no value from it. */
-  onSettled(part: Part): void {
-    for (const follower of this.followers.get(part) ?? []) {
+  /** Lets go on what waited for this part alone. Returns the parts that will never have all that they wait for. */
+  onSettled(part: Part): readonly Part[] {
+    const followers = this.followers.get(part);
+    if (followers === undefined) return NONE;
+    if (part.state !== 'good') return followers.filter((follower) => this.waiting.delete(follower));
+
+    for (const follower of followers) {
       const waiting = this.waiting.get(follower);
-      if (waiting === undefined) continue;
-
-      waiting.missing -= 1;
-      if (part.state === 'good' && waiting.missing > 0) continue;
-
-      this.waiting.delete(follower);
-      if (part.state === 'good') this.release(follower, waiting);
-      else follower.skip();
+      if (waiting !== undefined && --waiting.missing === 0) this.release(follower, waiting);
     }
+    return NONE;
   }
 
   private release(part: Part, { resume }: Waiting): void {
+    this.waiting.delete(part);
     part.inputs = Object.fromEntries(entriesOf(part).map(([key, section]) => [key, this.partOf.get(section)?.value]));
     resume();
+  }
+
+  /** Each once, under however many names its value is wanted. */
+  private partsBefore(part: Part): Set<Part> {
+    return new Set(entriesOf(part).map(([key, section]) => this.require(section, part, key)));
   }
 
   private require(section: Section<unknown>, part: Part, key: string): Part {
@@ -61,7 +67,7 @@ export class SectionGraph {
   private addFollower(before: Part, part: Part): void {
     const followers = this.followers.get(before);
     if (followers === undefined) this.followers.set(before, [part]);
-    else if (!followers.includes(part)) followers.push(part);
+    else followers.push(part);
   }
 }
 

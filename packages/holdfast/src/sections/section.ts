@@ -34,7 +34,7 @@ export interface SectionOptions<B extends SectionsBefore = Record<never, never>>
   readonly name?: string | undefined;
   /** For the whole section, with all its attempts. Greater than 0. Default: what is left of the budget. */
   readonly timeout?: Duration | AdaptiveTimeout | undefined;
-  /** How much of what is left this section may not spend. Default: that of the whole answer. */
+  /** How much of what is left this section may not spend. Less than the budget. Default: that of the whole answer. */
   readonly reserve?: Duration | undefined;
   /** The policy that it runs under: that of its dependency, with its breaker and its retries. */
   readonly policy?: ResiliencePolicy | undefined;
@@ -54,7 +54,11 @@ export interface RequiredOptions<B extends SectionsBefore = Record<never, never>
 
 export interface OptionalOptions<F, B extends SectionsBefore = Record<never, never>> extends SectionOptions<B> {
   readonly onFailure?: 'open' | undefined;
-  /** What stands in for the section's value, or a function of the error that says so. */
+  /**
+   * What stands in for the section's value, or a function that makes it from the error (`undefined` for a section that
+   * was skipped). A value is handed out as it is, to every answer: use a function for what somebody changes. When the
+   * function throws or returns a promise, the section fails as if it were required.
+   */
   readonly fallback: F | ((error: unknown) => F);
 }
 
@@ -213,7 +217,8 @@ function readShared(options: SectionOptions<SectionsBefore>): SharedSettings {
     reserveMs: reserve === undefined ? undefined : parseDuration(reserve, 'reserve'),
     policy,
     idempotent: idempotent ?? false,
-    after,
+    // A copy: what its owner does to the object later could close a circle, in which nobody ever starts.
+    after: after === undefined || Object.keys(after).length === 0 ? undefined : { ...after },
   };
 }
 

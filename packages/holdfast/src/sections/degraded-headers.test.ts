@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { DegradedSection } from './degraded.js';
+import { degradedHeaders, HEADERS_OF_WHOLE_ANSWERS } from './degraded-headers.js';
+
+const reviews: DegradedSection = { section: 'reviews', reason: 'upstream_timeout', waitedMs: 300 };
+const flags: DegradedSection = { section: 'flags', reason: 'budget_exhausted', waitedMs: 0 };
+
+const many = (count: number, section: string): DegradedSection[] =>
+  Array.from({ length: count }, (_, at) => ({ section: `${section}${at}`, reason: 'skipped', waitedMs: 0 }));
+
+describe('the headers of a degraded answer', () => {
+  it('are none when it is whole', () => {
+    expect(degradedHeaders([])).toEqual({});
+    expect(degradedHeaders([], { name: 'x-edge-degraded' })).toEqual({});
+  });
+
+  it('list what is missing, in its order, and keep caches from storing it', () => {
+    expect(degradedHeaders([reviews, flags])).toEqual({
+      'x-degraded': 'reviews=upstream_timeout;300, flags=budget_exhausted;0',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it('are called and worded as asked for', () => {
+    const options = { name: 'x-edge-degraded', cacheControl: 'max-age=0, must-revalidate' };
+
+    expect(degradedHeaders([flags], options)).toEqual({
+      'x-edge-degraded': 'flags=budget_exhausted;0',
+      'cache-control': 'max-age=0, must-revalidate',
+    });
+  });
+
+  it('are accepted by the platform', () => {
+    expect([...new Headers(degradedHeaders([reviews, flags])).keys()]).toEqual(['cache-control', 'x-degraded']);
+  });
+
+  it('end, where the list would be too long, with how many they leave out', () => {
+    const list = degradedHeaders(many(1_000, 'section-'))['x-degraded'] as string;
+    const [more, ...listed] = list.split(', ').reverse();
+
+    expect(list.length).toBeLessThan(2_048 + 30);
+    expect(more).toBe(`*=more;${1_000 - listed.length}`);
+    expect(listed.length).toBeGreaterThan(70);
+  });
+
+  it('have as much as 2,048 characters, and not one more', () => {
+    const [first] = many(1, 'x'.repeat(2_037)) as [DegradedSection];
+    const [longer] = many(1, 'x'.repeat(2_038)) as [DegradedSection];
+
+    expect(degradedHeaders([first])['x-degraded']).toBe(`${first.section}=skipped;0`);
+    expect(degradedHeaders([longer])['x-degraded']).toBe('*=more;1');
+    expect(degradedHeaders([longer, flags])['x-degraded']).toBe('*=more;2');
+  });
+
+  it.each<[object | null, RegExp]>([
+    [{ name: 'x degraded' }, /^name: "x degraded" is no name/],
+    [{ name: '' }, /^name: "" is no name/],
+    [{ cacheControl: '' }, /^cacheControl: expected a name/],
+    [{ header: 'x-degraded' }, /^header: unknown option/],
+    [null, /^expected an options object, got null/],
+  ])('refuse %j, also for an answer that is whole', (options, message) => {
+    expect(() => degradedHeaders([], options as object)).toThrow(message);
+  });
+
+  it('know which headers revive a degraded answer', () => {
+    expect(HEADERS_OF_WHOLE_ANSWERS).toEqual(['etag', 'last-modified', 'cdn-cache-control', 'surrogate-control']);
+  });
+});

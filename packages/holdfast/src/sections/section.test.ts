@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { RetryPolicy } from '../index.js';
+import { declaredSection, isSection, optional, required } from './section.js';
+
+const run = (): number => 1;
+const declare = (options: unknown): unknown => optional(run, options as { fallback: null });
+const declareRequired = (options: unknown): unknown => required(run, options as object);
+
+describe('the options of every section', () => {
+  it.each<[string, object, RegExp]>([
+    ['a negative timeout', { timeout: -1 }, /^timeout: Invalid duration -1/],
+    ['a timeout that is no number', { timeout: NaN }, /^timeout: Invalid duration NaN.*environment variable/],
+    ['a timeout without end', { timeout: Infinity }, /^timeout: Invalid duration Infinity/],
+    ['a timeout of nothing', { timeout: 0 }, /^timeout: .*greater than 0/],
+    ['a timeout without unit', { timeout: '300' }, /^timeout: .*'300ms'/],
+    ['a malformed timeout', { timeout: '3 seconds' }, /^timeout: Invalid duration "3 seconds"/],
+    ['a timeout that is null', { timeout: null }, /^timeout: Invalid duration null/],
+    ['a timeout for each attempt', { timeout: () => 5 }, /^timeout: expected a duration or adaptive\(\), got function/],
+    ['a negative reserve', { reserve: -5 }, /^reserve: Invalid duration -5/],
+    ['a malformed reserve', { reserve: 'much' }, /^reserve: Invalid duration "much"/],
+    ['a name with a space', { name: 'my reviews' }, /^name: "my reviews" is no name for a section/],
+    ['an empty name', { name: '' }, /^name: "" is no name/],
+    ['a name that breaks a header', { name: 'a\r\nset-cookie: b' }, /^name: .* is no name/],
+    ['a name beyond ASCII', { name: 'überblick' }, /^name: "überblick" is no name/],
+    ['the name of the whole answer', { name: '*' }, /^name: "\*" is no name/],
+    ['a policy that is its options', { policy: { retry: 2 } }, /^policy: expected a policy, got an object/],
+    ['a word for idempotent', { idempotent: 'yes' }, /^idempotent: expected true or false, got "yes"/],
+    [
+      'a repetition beside a policy',
+      { idempotent: true, policy: new RetryPolicy() },
+      /^idempotent: a policy says itself/,
+    ],
+    ['a misspelt option', { timeoutMs: 5 }, /^timeoutMs: unknown option, given 5. Did you mean "timeout"\?/],
+    ['an after that is a section', { after: [required(run)] }, /^after: expected an options object, got an array/],
+    ['an after with a function', { after: { product: run } }, /^after\.product: expected a section, got function run/],
+    ['an after that hides the signal', { after: { signal: required(run) } }, /^after\.signal: the attempt has/],
+  ])('refuse %s', (_what, options, message) => {
+    expect(() => declare({ fallback: null, ...options })).toThrow(message);
+    expect(() => declareRequired(options)).toThrow(message);
+    expect(() => declareRequired(options)).toThrow(TypeError);
+  });
+
+  it.each([null, 'a string', 7, []])('are an object, and not %j', (options) => {
+    expect(() => declare(options)).toThrow(/^expected an options object/);
+    expect(() => declareRequired(options)).toThrow(/^expected an options object/);
+  });
+
+  it('stand in the object itself, and are left as they are', () => {
+    class Inherited {
+      get timeout(): number {
+        return 5;
+      }
+    }
+    expect(() => declareRequired(new Inherited())).toThrow(/^timeout: is inherited/);
+
+    const options = Object.freeze({ name: 'catalog', timeout: 5, after: Object.freeze({}) });
+    expect(() => declareRequired(options)).not.toThrow();
+  });
+});
+
+describe('a section that fails closed', () => {
+  it.each<[object, RegExp]>([
+    [{ status: 399 }, /^status: expected a whole number of at least 400 and at most 599, got 399/],
+    [{ status: 600 }, /^status: /],
+    [{ status: '503' }, /^status: .*got "503"/],
+    [{ retryAfter: 0 }, /^retryAfter: .*greater than 0/],
+    [{ retryAfter: 'soon' }, /^retryAfter: Invalid duration "soon"/],
+    [{ fallback: null }, /^fallback: unknown option/],
+    [{ onFailure: 'open' }, /^onFailure: expected 'closed' here, got "open". Use optional\(\)/],
+  ])('refuses %j', (options, message) => {
+    expect(() => declareRequired(options)).toThrow(message);
+  });
+
+  it('needs a function', () => {
+    expect(() => required(Promise.resolve(1) as never)).toThrow(/^run: expected a function, got an object/);
+  });
+});
+
+describe('a section that fails open', () => {
+  it('says what stands in for it, be that undefined', () => {
+    expect(() => declare({ timeout: 5 })).toThrow(/^fallback: is missing/);
+    expect(() => optional<number | undefined, undefined>(run, { fallback: undefined })).not.toThrow();
+  });
+
+  it.each<[object, RegExp]>([
+    [{ status: 503 }, /^status: unknown option/],
+    [{ onFailure: 'closed' }, /^onFailure: expected 'open' here, got "closed". Use required\(\)/],
+  ])('refuses %j', (options, message) => {
+    expect(() => declare({ fallback: null, ...options })).toThrow(message);
+  });
+
+  it('needs a function', () => {
+    expect(() => optional(undefined as never, { fallback: null })).toThrow(/^run: expected a function, got undefined/);
+  });
+});
+
+describe('a section that is declared as data', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /^expected an options object, got undefined. Use { name: 'flags'/],
+    ['no direction', { name: 'flags' }, /^onFailure: expected one of 'open', 'closed', got undefined/],
+    ['another direction', { name: 'flags', onFailure: 'shut' }, /^onFailure: .*got "shut"/],
+    ['no name', { onFailure: 'closed' }, /^name: undefined is no name/],
+    ['no fallback where it fails open', { name: 'flags', onFailure: 'open' }, /^fallback: is missing/],
+    ['a fallback where it fails closed', { name: 'a', onFailure: 'closed', fallback: 1 }, /^fallback: unknown option/],
+  ])('refuses %s', (_what, declaration, message) => {
+    expect(() => declaredSection(declaration as never, run)).toThrow(message);
+  });
+
+  it('is a section as those made by hand are', () => {
+    const { settings } = declaredSection({ name: 'gate', timeout: '200ms', onFailure: 'closed', status: 503 }, run);
+
+    expect(settings).toMatchObject({ name: 'gate', timeout: 200, isRequired: true, status: 503 });
+  });
+});
+
+describe('what is a section', () => {
+  it('is told by its shape, so that one of another copy of the package is one', () => {
+    expect(isSection(required(run))).toBe(true);
+    expect(isSection({ settings: { run } })).toBe(true);
+    expect([undefined, null, 1, {}, run, { settings: null }].filter(isSection)).toEqual([]);
+  });
+});

@@ -29,6 +29,7 @@ const compiled = (base: TestProjectInlineConfiguration, build: string): TestProj
 });
 
 const BUILD_SHOP = 'examples/shop/e2e/build-shop.ts';
+const BUILD_HOME = 'examples/home-bff/e2e/build-home.ts';
 const BUILD_CLIENT = 'examples/adaptive-client/e2e/build-client.ts';
 const TESTS_OF_EXAMPLES = ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts'];
 
@@ -50,9 +51,8 @@ export default defineConfig({
         BUILD_SHOP,
       ),
       alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']), BUILD_SHOP), 1),
-      ...['product-page', 'home-bff', 'edge-gateway'].map((name) =>
-        project(name, `examples/${name}`, TESTS_OF_EXAMPLES),
-      ),
+      ...['product-page', 'edge-gateway'].map((name) => project(name, `examples/${name}`, TESTS_OF_EXAMPLES)),
+      compiled(project('home-bff', 'examples/home-bff', TESTS_OF_EXAMPLES), BUILD_HOME),
       alone(compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT), 2),
       project('bench', 'bench', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),

@@ -35,6 +35,7 @@ export { collect, type CollectOptions, type SectionCollector } from './sections/
 export {
   optional,
   required,
+  type DeclaredValue,
   type OptionalOptions,
   type RequiredOptions,
   type Section,

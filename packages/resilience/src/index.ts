@@ -72,6 +72,7 @@ export type {
 export { collect, fanOut, optional, PartialResponse, required } from 'holdfast';
 export type {
   CollectOptions,
+  DeclaredValue,
   DegradedReason,
   DegradedSection,
   FanOutOptions,

@@ -1,0 +1,1 @@
+export { fetchJson, requireValue, type FetchOutcome, type TimeoutReason } from 'holdfast/fetch';

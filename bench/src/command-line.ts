@@ -18,11 +18,16 @@ const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
 /** Long slices where each side has a process of its own, which finds the processor's caches full of the other's. */
 const APART: Effort = { rounds: 12, sliceMs: 50, warmUpMs: 1_000 };
 
+/** Each slice is some hundred pages of 400 ms. */
+const LOAD: Effort = { rounds: 2, sliceMs: 0, warmUpMs: 0 };
+
 /** A look, not a measurement. */
 const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
 
 function thorough(row: Row): Effort {
   if (row.hooks === 'on-in-ours') return APART;
+
+  if (row.measure === 'lateness') return LOAD;
 
   return row.measure === 'difference' ? DIFFERENCE : RATIO;
 }

@@ -7,7 +7,7 @@ import type { SideName, Sides } from './sides.js';
 export interface SliceRequest {
   readonly side: SideName;
   readonly calls: number;
-  readonly unit: 'ns' | 'bytes';
+  readonly unit: 'ns' | 'bytes' | 'value';
 }
 
 export type SliceReply =
@@ -31,6 +31,7 @@ async function open(): Promise<Sides> {
 
 async function measure(sides: Sides, { side, calls, unit }: SliceRequest): Promise<number> {
   const call = sides[side];
+  if (unit === 'value') return Number(await call());
   if (unit === 'bytes') return bytesOfCalls(call, calls);
 
   const refuses = sides.refuses === true && side !== 'bare';

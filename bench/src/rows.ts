@@ -3,9 +3,10 @@ import type { Sides } from './sides.js';
 /**
  * - `ratio`: our time over the other side's.
  * - `difference`: our time minus the other side's, in microseconds.
+ * - `lateness`: how long after the other side ours has its answer, in milliseconds.
  * - `memory`: what one of our calls allocates, in kilobytes.
  */
-export type Measure = 'ratio' | 'difference' | 'memory';
+export type Measure = 'ratio' | 'difference' | 'lateness' | 'memory';
 
 export interface Target {
   /** For Node 20 and 22. */
@@ -197,4 +198,16 @@ const nest: readonly Row[] = [
   },
 ];
 
-export const ROWS: readonly Row[] = [...overLibraries, ...overFloors, ...allStages, ...refusals, ...nest];
+const underLoad: readonly Row[] = [
+  {
+    id: 'home-under-load',
+    title: 'page of 200 clients, p99, one upstream hangs',
+    against: 'its deadline',
+    measure: 'lateness',
+    hooks: 'on',
+    target: always(25),
+    sides: async () => (await import('./cases/home-under-load.js')).homeUnderLoad(),
+  },
+];
+
+export const ROWS: readonly Row[] = [...overLibraries, ...overFloors, ...allStages, ...refusals, ...nest, ...underLoad];

@@ -14,7 +14,7 @@ export interface Effort {
 
 export interface RunResult {
   readonly node: string;
-  /** Per call: nanoseconds, or bytes in a memory row. */
+  /** Per call: nanoseconds, bytes in a memory row, or milliseconds in one of lateness. */
   readonly ours: number;
   readonly other: number;
   readonly bare: number;
@@ -61,6 +61,11 @@ async function startProcesses(row: Row): Promise<PerSide<CaseProcess>> {
 
 /** Lets the compiler settle with all sides mixed, and finds how many calls make a slice of the wanted length. */
 async function warmUp(row: Row, processes: PerSide<CaseProcess>, effort: Effort): Promise<PerSide<number>> {
+  if (row.measure === 'lateness') {
+    for (const side of SIDE_NAMES) await processes[side].measure({ side, calls: 1, unit: 'value' });
+    return { ours: 1, other: 1, bare: 1 };
+  }
+
   const calls: PerSide<number> = { ours: 100, other: 100, bare: 100 };
   const spentMs: PerSide<number> = { ours: 0, other: 0, bare: 0 };
   while (Math.min(...Object.values(spentMs)) < effort.warmUpMs) {
@@ -81,7 +86,7 @@ async function takeSlices(
   { calls, rounds }: { calls: PerSide<number>; rounds: number },
 ): Promise<PerSide<number[]>> {
   const samples: PerSide<number[]> = { ours: [], other: [], bare: [] };
-  const unit = row.measure === 'memory' ? 'bytes' : 'ns';
+  const unit = unitOf(row);
   for (let round = 0; round < rounds; round++) {
     // There and back: a machine that gets slower meanwhile does so to all sides alike.
     const there: PerSide<number> = { ours: 0, other: 0, bare: 0 };
@@ -95,6 +100,12 @@ async function takeSlices(
   return samples;
 }
 
+function unitOf({ measure }: Row): 'ns' | 'bytes' | 'value' {
+  if (measure === 'lateness') return 'value';
+
+  return measure === 'memory' ? 'bytes' : 'ns';
+}
+
 function compare(row: Row, { ours, other }: PerSide<number[]>): number {
   const pairs = calmHalf(ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN })));
   switch (row.measure) {
@@ -102,6 +113,8 @@ function compare(row: Row, { ours, other }: PerSide<number[]>): number {
       return median(pairs.map((pair) => pair.ours / pair.other));
     case 'difference':
       return median(pairs.map((pair) => (pair.ours - pair.other) / 1_000));
+    case 'lateness':
+      return median(ours) - median(other);
     case 'memory':
       return median(ours) / 1_000;
   }

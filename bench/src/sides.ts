@@ -8,6 +8,8 @@ export interface Sides {
   readonly bare: Call;
   /** Every call of both sides is refused, and the refusal is caught by the caller. */
   readonly refuses?: boolean;
+  /** Whether a call measures itself, and gives the figure: what counts is not what the calls cost this process. */
+  readonly gives?: 'value';
   /** One timer of each of these durations is kept pending, as in a service under load there always is one. */
   readonly pendingMs?: readonly number[];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { calmHalf, median } from './statistics.js';
+import { calmHalf, median, percentile } from './statistics.js';
 
 describe('the median', () => {
   it('is the middle value, whatever the order', () => {
@@ -12,6 +12,23 @@ describe('the median', () => {
 
   it('is not a number when there is nothing', () => {
     expect(median([])).toBeNaN();
+  });
+});
+
+describe('the percentile', () => {
+  it.each([
+    [99, 198],
+    [50, 100],
+    [100, 200],
+    [0.1, 1],
+  ])('%d of two hundred values in any order is the %dth smallest', (percent, expected) => {
+    const values = Array.from({ length: 200 }, (_, index) => ((index * 7) % 200) + 1);
+
+    expect(percentile(values, percent)).toBe(expected);
+  });
+
+  it('is not a number when there is nothing', () => {
+    expect(percentile([], 99)).toBeNaN();
   });
 });
 

@@ -8,6 +8,13 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
+/** The smallest value that is not exceeded by that many percent of all. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? NaN;
+}
+
 /** Both sides of one round: what the machine did to one of them meanwhile it did to the other. */
 export interface Pair {
   readonly ours: number;

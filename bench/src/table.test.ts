@@ -28,6 +28,12 @@ describe('the table', () => {
     expect(renderTable([sumUp(rowOf('nest-quotes'), [run(2.345)])])).toMatch(/ 2\.3[45] us .* <= 3\.00 us\s+pass/);
   });
 
+  it('shows lateness in milliseconds', () => {
+    const line = sumUp(rowOf('home-under-load'), [{ node: '20.19.0', ours: 412.4, other: 400, bare: 3, value: 12.4 }]);
+
+    expect(renderTable([line])).toMatch(/ 412 ms +400 ms +12\.4 ms .* <= 25\.0 ms +pass +3 ms/);
+  });
+
   it('shows memory in kilobytes', () => {
     expect(renderTable([sumUp(rowOf('five-stages-memory'), [run(2.05)])])).toMatch(/200 B .* 2\.05 kB .* <= 2\.10 kB/);
   });

@@ -42,9 +42,11 @@ export function renderTable(lines: readonly Line[]): string {
   return layOut([HEADINGS, ...lines.map(cellsOf)], 3);
 }
 
+const UNITS = { ratio: 'ns', difference: 'ns', lateness: 'ms', memory: 'B' } as const;
+
 function cellsOf(line: Line): string[] {
   const { row } = line;
-  const unit = row.measure === 'memory' ? 'B' : 'ns';
+  const unit = UNITS[row.measure];
   const hooks = row.hooks === 'on-in-ours' ? 'on/off' : row.hooks;
 
   return [
@@ -67,6 +69,8 @@ function figure(row: Row, value: number): string {
       return value.toFixed(value < 0.2 ? 3 : 2);
     case 'difference':
       return `${value.toFixed(2)} us`;
+    case 'lateness':
+      return `${value.toFixed(1)} ms`;
     case 'memory':
       return `${value.toFixed(2)} kB`;
   }

@@ -84,7 +84,6 @@ function unavailable({ step }: StepRefusedError): Response {
   return new Response('Service temporarily unavailable', { status: 503, headers });
 }
 
-// #region marked
 function marked(response: Response, flags: Flags, { degraded }: Steps): Response {
   // A switch of protocols is no answer that could be built anew.
   if (response.status < 200) return response;
@@ -101,4 +100,3 @@ function marked(response: Response, flags: Flags, { degraded }: Steps): Response
 
   return new Response(body, { status, statusText, headers });
 }
-// #endregion

@@ -32,10 +32,12 @@ export class Steps {
   readonly #parts: SectionCollector;
   readonly #signal: AbortSignal;
 
-  constructor(options: StepsOptions) {
-    this.#parts = collect({ name: 'edge-gateway', ...options });
-    this.#signal = options.signal;
+  // #region collect
+  constructor({ budget, reserve, signal }: StepsOptions) {
+    this.#parts = collect({ name: 'edge-gateway', budget, reserve, signal });
+    this.#signal = signal;
   }
+  // #endregion
 
   /** Those that the answer does without. */
   get degraded(): readonly DegradedSection[] {

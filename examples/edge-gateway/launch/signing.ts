@@ -1,11 +1,13 @@
-import { exportJWK, generateKeyPair, SignJWT, type JSONWebKeySet } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type JSONWebKeySet, type JWTPayload } from 'jose';
+
+const HOUR_S = 3_600;
 
 /** Signs tokens as an identity provider does, with a key that lives as long as the process. */
 export interface Signing {
   /** The public half, for those who verify. */
   readonly keys: JSONWebKeySet;
-  /** A token for an hour. */
-  sign(subject: string): Promise<string>;
+  /** A token for an hour, or with other claims. */
+  sign(subject: string, claims?: JWTPayload): Promise<string>;
 }
 
 export async function createSigning(): Promise<Signing> {
@@ -14,11 +16,7 @@ export async function createSigning(): Promise<Signing> {
 
   return {
     keys: { keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'ES256' }] },
-    sign: (subject) =>
-      new SignJWT({ sub: subject })
-        .setProtectedHeader({ alg: 'ES256', kid })
-        .setIssuedAt()
-        .setExpirationTime('1h')
-        .sign(privateKey),
+    sign: (subject, claims = { exp: Math.floor(Date.now() / 1_000) + HOUR_S }) =>
+      new SignJWT({ ...claims, sub: subject }).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey),
   };
 }

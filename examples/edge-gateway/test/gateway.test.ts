@@ -1,3 +1,4 @@
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSigning, type Signing } from '../launch/signing.js';
 import { createGateway, type Gateway } from '../lib/gateway.js';
@@ -100,6 +101,13 @@ describe('a request whose steps all answer', () => {
     expect([answer.status, answer.body]).toEqual([304, null]);
   });
 
+  it('gets what is no answer that could be built anew as it is', async () => {
+    const error = Response.error();
+    origin.mockResolvedValue(error);
+
+    expect(await send()).toBe(error);
+  });
+
   it('gets the answer while it streams', async () => {
     let end: (() => void) | undefined;
     const body = new ReadableStream<Uint8Array>({
@@ -172,11 +180,32 @@ describe('the signature of the token', () => {
     expect(upstreams.calls).toEqual([]);
   });
 
+  it('is refused when it would hold for ever', async () => {
+    const eternal = await signing.sign('visitor', {});
+    const answer = await send({ authorization: `Bearer ${eternal}` });
+
+    expect([answer.status, upstreams.calls]).toEqual([401, []]);
+  });
+
+  it('is refused when it was made in a way that is not on the list, even with a known key', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES384', { extractable: true });
+    const unusual = await new SignJWT({ exp: now() + 60 }).setProtectedHeader({ alg: 'ES384' }).sign(privateKey);
+    const keys = { keys: [await exportJWK(publicKey)] };
+    const gateway = gatewayWith({ TOKEN_KEYS: JSON.stringify(keys) });
+    const answer = await send({ gateway, authorization: `Bearer ${unusual}` });
+
+    expect([answer.status, upstreams.calls]).toEqual([401, []]);
+  });
+
   it('is good for one issuer and one audience, where these are set', async () => {
     const ours = await send({ gateway: gatewayWith({ TOKEN_ISSUER: 'https://login.test' }) });
     const theirs = await send({ gateway: gatewayWith({ TOKEN_AUDIENCE: 'shop' }) });
 
-    expect([ours.status, theirs.status]).toEqual([401, 401]);
+    const good = await signing.sign('visitor', { iss: 'https://login.test', aud: 'shop', exp: now() + 60 });
+    const fitting = gatewayWith({ TOKEN_ISSUER: 'https://login.test', TOKEN_AUDIENCE: 'shop' });
+    const welcome = await send({ gateway: fitting, authorization: `Bearer ${good}` });
+
+    expect([ours.status, theirs.status, welcome.status]).toEqual([401, 401, 200]);
   });
 
   it('is not blamed for a key that cannot be used', async () => {
@@ -320,7 +349,20 @@ describe('the budget', () => {
 
     await vi.advanceTimersByTimeAsync(1);
     expect((await answer).headers.get('x-edge-degraded')).toBe('flags=upstream_timeout;110');
+    expect(upstreams.to(FLAGS)[0]?.init.signal?.aborted).toBe(true);
     expect(lines).toMatchObject([{ step: 'flags', waitedMs: 110, budgetLeftMs: 800 }]);
+  });
+
+  it('ends the call of a gate with what is left for it, too', async () => {
+    upstreams.revocations = 'hang';
+    const answer = send({ gateway: gatewayWith({ BUDGET_MS: '900' }) });
+    await called(REVOCATIONS);
+    await vi.advanceTimersByTimeAsync(99);
+    expect(upstreams.to(REVOCATIONS)[0]?.init.signal?.aborted).toBe(false);
+
+    await vi.advanceTimersByTimeAsync(1);
+    expect(upstreams.to(REVOCATIONS)[0]?.init.signal?.aborted).toBe(true);
+    expect((await answer).headers.get('x-edge-degraded')).toBe('revocation=upstream_timeout;100');
   });
 
   it('makes no call with nothing left beside the reserve, such as after a held event loop', async () => {

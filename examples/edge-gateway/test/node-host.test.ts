@@ -27,6 +27,7 @@ async function start(origin: RequestListener): Promise<void> {
     new URL(variables['ORIGIN_URL'] ?? ''),
   );
   gateway = await listen(server);
+  holdTime();
 }
 
 afterEach(async () => {
@@ -155,8 +156,13 @@ describe('an answer of the origin', () => {
   });
 
   it('is not cut when it takes longer than the budget', async () => {
-    await start((_request, response) => void setTimeout(() => response.end('late'), 1_700));
-    const { head, body } = await send('/app/cart');
+    let answerOrigin: (() => void) | undefined;
+    await start((_request, response) => (answerOrigin = () => response.end('late')));
+    const answer = send('/app/cart');
+    await until(() => answerOrigin !== undefined);
+    await vi.advanceTimersByTimeAsync(60_000);
+    answerOrigin?.();
+    const { head, body } = await answer;
 
     expect([head.statusCode, body.toString(), head.headers['x-edge-degraded']]).toEqual([200, 'late', undefined]);
   });
@@ -220,7 +226,6 @@ describe('a client that leaves', () => {
       response.end('page');
     });
     const lines = reports();
-    holdTime();
     services[name].delayMs = Infinity;
     const client = leavingClient();
     await until(() => services[name].seen.requests === 1);
@@ -245,12 +250,12 @@ describe('a client that leaves', () => {
     const begun = new Promise((resolve) =>
       client.once('response', (head) => head.on('error', () => {}).once('data', resolve)),
     );
-    await vi.waitFor(() => expect(came).toBe(1));
+    await until(() => came === 1);
     if (when !== 'before its answer') await begun;
     globalThis.gc?.();
     client.destroy();
 
-    await vi.waitFor(() => expect(left).toBe(1));
+    await until(() => left === 1);
   });
 });
 
@@ -258,7 +263,6 @@ describe('steps that hang', () => {
   it('end every call that they made', async () => {
     await start((_request, response) => response.end('page'));
     const lines = reports();
-    holdTime();
     services.flags.delayMs = Infinity;
     const answers = Array.from({ length: 20 }, () => send('/app/cart'));
     await until(() => services.flags.seen.requests === 20);

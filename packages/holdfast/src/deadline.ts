@@ -69,9 +69,14 @@ export class Deadline {
 
   /** Whether there is too little left to start anything. */
   get exhausted(): boolean {
-    const left = this.expiresAt - now();
+    return !this.leavesRoomAfter(0);
+  }
 
-    return left <= 0 || left < this.minRemainingMs;
+  /** @internal Whether something can still be started after a wait. Nothing is started on nothing. */
+  leavesRoomAfter(waitMs: number): boolean {
+    const leftMs = this.expiresAt - now() - waitMs;
+
+    return leftMs > 0 && leftMs >= this.minRemainingMs;
   }
 
   /**

@@ -186,5 +186,5 @@ function isFinal(error: unknown): boolean {
 
 /** Whether an attempt could still begin after such a wait. */
 function fits(waitMs: number, { deadline }: Execution): boolean {
-  return deadline === undefined || waitMs + deadline.minRemainingMs <= deadline.remaining();
+  return deadline === undefined || deadline.leavesRoomAfter(waitMs);
 }

@@ -120,7 +120,7 @@ describe('an optional step', () => {
   it('has an answer that comes in time alone', async () => {
     const work = new ManualWork();
     const parts = collect({ budget });
-    const step = outcomeOf(parts.optional('flags', work.run, { ...open, timeout: 10 } as never));
+    const step = outcomeOf(parts.optional('flags', work.run, { ...open, timeout: 10 }));
     await pass(10);
     work.call(0).answer('late');
     await microtasks();
@@ -193,10 +193,7 @@ describe('a caller who leaves while an answer is built', () => {
     const work = new ManualWork();
     const recorder = new EventRecorder();
     const parts = collect({ budget, signal: caller.signal });
-    const steps = [
-      outcomeOf(parts.required('gate', work.run)),
-      outcomeOf(parts.optional('flags', work.run, open as never)),
-    ];
+    const steps = [outcomeOf(parts.required('gate', work.run)), outcomeOf(parts.optional('flags', work.run, open))];
     const { signal } = work.call(0).context;
     await pass(30);
     caller.abort(reason);

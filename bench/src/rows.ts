@@ -121,6 +121,51 @@ const allStages: readonly Row[] = [
   },
 ];
 
+/** Ours over allSettled() by hand: how many sections there are changes nothing about the target. */
+const fanOuts: readonly Row[] = [3, 10, 50, 1_000].map((count): Row => ({
+  id: `fan-out-${count}`,
+  title: `fanOut() of ${count}`,
+  against: 'by hand',
+  measure: 'ratio',
+  hooks: 'on',
+  target: always(1.5),
+  sides: async () => (await import('./cases/fan-out.js')).fanOutOf(count),
+}));
+
+const sections: readonly Row[] = [
+  ...fanOuts,
+  {
+    id: 'fan-out-growth',
+    title: 'a section of 1,000',
+    against: 'one of 10',
+    measure: 'ratio',
+    hooks: 'on',
+    target: always(1.3),
+    sides: async () => (await import('./cases/fan-out.js')).sectionAmongMany(),
+  },
+];
+
+const reads: readonly Row[] = [
+  {
+    id: 'deadline-remaining',
+    title: '1,000 reads of a deadline',
+    against: 'an empty loop',
+    measure: 'difference',
+    hooks: 'off',
+    target: always(50),
+    sides: async () => (await import('./cases/reads.js')).deadlineReads(),
+  },
+  {
+    id: 'learned-limit',
+    title: '1,000 latencies learned',
+    against: 'an empty loop',
+    measure: 'difference',
+    hooks: 'off',
+    target: always(60),
+    sides: async () => (await import('./cases/reads.js')).learnedLimits(),
+  },
+];
+
 const refusals: readonly Row[] = [
   {
     id: 'refusal-open-cockatiel',
@@ -210,4 +255,13 @@ const underLoad: readonly Row[] = [
   },
 ];
 
-export const ROWS: readonly Row[] = [...overLibraries, ...overFloors, ...allStages, ...refusals, ...nest, ...underLoad];
+export const ROWS: readonly Row[] = [
+  ...overLibraries,
+  ...overFloors,
+  ...allStages,
+  ...sections,
+  ...reads,
+  ...refusals,
+  ...nest,
+  ...underLoad,
+];

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { collectGarbage, growth, hundredBytes, MEGABYTE } from '../test/heap.js';
 import {
   BulkheadPolicy,
   CircuitBreakerPolicy,
@@ -16,27 +17,7 @@ import {
 // Needs --expose-gc. Real time and the real collector: what they leave is the subject.
 
 const ROUNDS = 3;
-const MEGABYTE = 1_048_576;
 const outage = new Error('outage');
-
-async function heapUsed(): Promise<number> {
-  // Once is not enough for what finalizers and weak references let go of.
-  for (let time = 0; time < 3; time++) {
-    (globalThis as { gc?: () => void }).gc?.();
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-
-  return process.memoryUsage().heapUsed;
-}
-
-/** By how much the heap has grown over some rounds, in bytes, after one that warms everything up. */
-async function growth(round: () => Promise<void>, rounds = ROUNDS): Promise<number> {
-  await round();
-  const before = await heapUsed();
-  for (let done = 0; done < rounds; done++) await round();
-
-  return (await heapUsed()) - before;
-}
 
 const ignore = (): void => {};
 
@@ -46,9 +27,6 @@ async function callMany(calls: number, call: (index: number) => Promise<unknown>
     await Promise.all(Array.from({ length: 1_000 }, (_, index) => call(index).catch(ignore)));
   }
 }
-
-/** A hundred bytes, and a little more. */
-const hundredBytes = (): unknown => new Array<number>(12).fill(0);
 
 /** All stages around work that answers, fails, asks for its signal, and waits in every queue. */
 function allStages(): ResiliencePolicy {
@@ -91,7 +69,7 @@ describe('a hundred thousand calls on one long-lived signal', { timeout: 120_000
     const policy = allStages();
     const round = (): Promise<void> => callMany(100_000, () => policy.execute(mixedWork, { signal }));
 
-    expect(await growth(round)).toBeLessThan(MEGABYTE);
+    expect(await growth(round, ROUNDS)).toBeLessThan(MEGABYTE);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
@@ -154,7 +132,7 @@ describe('ten thousand policies made and dropped', { timeout: 120_000 }, () => {
   it('leave nothing, although their signal and a listener of all events live on', async () => {
     const unsubscribe = subscribe(ignore);
 
-    expect(await growth(() => callMany(10_000, () => useOnce()))).toBeLessThan(MEGABYTE);
+    expect(await growth(() => callMany(10_000, () => useOnce()), ROUNDS)).toBeLessThan(MEGABYTE);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     unsubscribe();
   });
@@ -167,7 +145,7 @@ describe('ten thousand policies made and dropped', { timeout: 120_000 }, () => {
 
   it('are collected one by one, open breakers and full windows included', async () => {
     const dropped = new WeakRef(await openBreaker());
-    await heapUsed();
+    await collectGarbage();
 
     expect(dropped.deref()).toBeUndefined();
   });

@@ -95,7 +95,6 @@ const overFloors: readonly Row[] = [
     against: 'by hand',
     measure: 'ratio',
     hooks: 'on',
-    target: always(1.3),
     sides: async () => (await import('./cases/timeout.js')).timeoutWithSignal(),
   },
 ];

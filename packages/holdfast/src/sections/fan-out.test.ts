@@ -88,6 +88,15 @@ describe('an answer from several sections', () => {
     ]);
   });
 
+  it('is an object of its own, with what has a name', async () => {
+    const sections = { a: required(() => 1), [Symbol('note')]: 'not a section' };
+    const { data } = await fanOut(sections, within);
+
+    expect(Reflect.ownKeys(data)).toEqual(['a']);
+    expect(sections.a.settings.name).toBeUndefined();
+    expect(Object.getPrototypeOf(data)).toBe(Object.prototype);
+  });
+
   it('is built anew each time from sections that are declared once, also at the same time', async () => {
     const work = new ManualWork();
     const sections = {

@@ -1,8 +1,9 @@
 import { SectionFailedError, SiblingFailedError } from '../errors.js';
 import { OptionError, rejectUnknown, requireCount, requireObject, requireOneOf, show, withPath } from '../options.js';
 import { Answer, ANSWER_OPTIONS, type AnswerOptions } from './answer.js';
+import type { DegradedSection } from './degraded.js';
 import { Part, type Assembly } from './part.js';
-import { PartialResponse } from './partial-response.js';
+import { PartialResponse, type SectionTiming } from './partial-response.js';
 import { isSection, type Section } from './section.js';
 import { SectionGraph } from './section-graph.js';
 import { ALL_SECTIONS, requireSectionName } from './section-name.js';
@@ -50,6 +51,8 @@ interface Outlet {
 
 class FanOut implements Assembly {
   readonly answer: Answer;
+  /** The sections until their values take their places: an object of many keys is filled far faster than made. */
+  private readonly data: Record<string, unknown>;
   private readonly keys: readonly string[];
   private readonly parts: readonly Part[];
   private readonly graph: SectionGraph;
@@ -71,8 +74,9 @@ class FanOut implements Assembly {
     rejectUnknown(options, KNOWN);
     const { concurrency = Infinity, minimum, onRequiredFailure = 'cancel' } = options;
     this.outlet = outlet;
-    this.keys = keysOf(sections);
-    const declared = this.keys.map((key) => sections[key] as Section<unknown>);
+    this.data = copyOf(sections);
+    this.keys = Object.keys(this.data);
+    const declared = Object.values(this.data) as Array<Section<unknown>>;
     this.answer = new Answer(options);
     this.parts = declared.map((section, at) => this.partOf(this.keys[at] as string, section));
     this.unsettled = this.parts.length;
@@ -197,13 +201,16 @@ class FanOut implements Assembly {
   }
 
   private page(): PartialResponse<unknown> {
-    return PartialResponse.of<unknown>({
-      data: Object.fromEntries(this.parts.map(({ value }, at) => [this.keys[at], value])),
-      degraded: this.parts.flatMap(({ degraded }) => degraded ?? []),
-      timings: this.parts.map(({ name: section, tookMs: ms, degraded }) =>
-        degraded === undefined ? { section, ms } : { section, ms, reason: degraded.reason },
-      ),
-    });
+    const { data } = this;
+    const degraded: DegradedSection[] = [];
+    const timings: SectionTiming[] = [];
+    for (const [at, part] of this.parts.entries()) {
+      data[this.keys[at] as string] = part.value;
+      timings.push(part.timing);
+      if (part.degraded !== undefined) degraded.push(part.degraded);
+    }
+
+    return PartialResponse.of<unknown>({ data, degraded, timings });
   }
 
   private end(settle: () => void): void {
@@ -215,10 +222,11 @@ class FanOut implements Assembly {
 }
 
 /** @throws TypeError when there is nothing to build an answer from. */
-function keysOf(sections: Sections): readonly string[] {
+function copyOf(sections: Sections): Record<string, unknown> {
   requireObject(sections, 'sections', 'Use { product: required(…), reviews: optional(…) }.');
-  const keys = Object.keys(sections);
-  if (keys.length > 0) return keys;
+  const copy: Record<string | symbol, unknown> = { ...sections };
+  for (const symbol of Object.getOwnPropertySymbols(copy)) delete copy[symbol];
+  if (Object.keys(copy).length > 0) return copy;
 
   throw new OptionError('sections', 'there are none. Give at least one, made by required() or optional().');
 }

@@ -6,6 +6,7 @@ import { refusePromise } from '../options.js';
 import { limitBehind } from '../time-limit-error.js';
 import type { Answer } from './answer.js';
 import { reasonOf, type DegradedReason, type DegradedSection } from './degraded.js';
+import type { SectionTiming } from './partial-response.js';
 import type { SectionSettings } from './section.js';
 import { SectionExecution, type SectionOwner } from './section-execution.js';
 
@@ -94,6 +95,12 @@ export class Part implements SectionOwner {
     this.error = reason;
     this.state = 'failed';
     this.assembly.onLeft(this, reason);
+  }
+
+  get timing(): SectionTiming {
+    const { name: section, tookMs: ms, degraded } = this;
+
+    return degraded === undefined ? { section, ms } : { section, ms, reason: degraded.reason };
   }
 
   /** What a failed part makes of the whole answer. */

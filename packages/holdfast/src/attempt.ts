@@ -39,7 +39,8 @@ export class Attempt implements AttemptContext, Scope {
   outer: Scope | undefined;
   /** @internal */
   state: AttemptState = 'running';
-  private owner: AttemptOwner | undefined;
+  /** @internal */
+  owner: AttemptOwner | undefined;
   private controller: AbortController | undefined = undefined;
   /** Apart, since most attempts need none of it. */
   private belongings: Belongings | undefined = undefined;

@@ -10,6 +10,12 @@ export { Execution, type Work } from './execution.js';
 export type { Pipeline } from './pipeline.js';
 export { currentScope, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
 
+// Time
+export { now } from './clock.js';
+
+// Answers from several sections
+export { answerScope, observeAnswers, type AnswerObserver } from './sections/answer.js';
+
 // Requests
 export { onClientGone } from './client-gone.js';
 

@@ -31,6 +31,8 @@ export interface Scope extends AttemptContext {
   readonly cutAt: number;
   /** The scope that it was opened in. */
   readonly outer: Scope | undefined;
+  /** The execution that it belongs to, while it counts: a binding may recognise its own. */
+  readonly owner: object | undefined;
   /** Aborts `follower` together with this scope, until it leaves. */
   follow(follower: Follower): Link;
   leave(link: Link): void;
@@ -90,6 +92,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 /** A scope opened by hand. It never ends; what it inherits from the scope around it does. */
 class OpenScope implements Scope, Follower {
   readonly attempt: number;
+  readonly owner = undefined;
   readonly #own: AbortSignal;
   readonly #followers = new FollowerList();
   #outer: Scope | undefined;

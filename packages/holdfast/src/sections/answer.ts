@@ -58,6 +58,17 @@ export function observeAnswers(observer: AnswerObserver): () => void {
   return () => void observers.delete(observer);
 }
 
+/** Of the answer whose event is being told. */
+let tellingFrom: Scope | undefined;
+
+/**
+ * Where the answer was begun whose `degraded` event listeners are being told right now; `undefined` outside of attempts
+ * and of such events. Listeners may be called by timers, in whatever async context these run.
+ */
+export function answerScope(): Scope | undefined {
+  return tellingFrom;
+}
+
 const events = new EventSource();
 const DEFAULT_MARGIN_MS = 20;
 const LARGEST_MARGIN_SHARE = 0.1;
@@ -72,6 +83,8 @@ export class Answer {
   /** How each section is executed. */
   readonly callOptions: ExecuteOptions;
   readonly scope: Scope | undefined;
+  /** Also when it is detached from that. */
+  private readonly begunIn: Scope | undefined;
 
   /** @throws TypeError naming the option. */
   constructor(options: AnswerOptions) {
@@ -83,7 +96,8 @@ export class Answer {
     if (source !== undefined) requireName(source, 'source');
     if (detached !== undefined) requireBoolean(detached, 'detached');
     this.callOptions = { signal: requireSignal(signal), source, detached };
-    this.scope = detached === true ? undefined : currentScope();
+    this.begunIn = currentScope();
+    this.scope = detached === true ? undefined : this.begunIn;
     this.deadline = this.earliestDeadline(options);
     if (this.scope !== undefined && observers.size > 0) this.tell(this.scope);
   }
@@ -117,7 +131,13 @@ export class Answer {
     if (!events.isObserved('degraded')) return;
 
     const { name: policy, source } = this;
-    events.emit({ type: 'degraded', policy, source, section, reason, waitedMs, error });
+    const outerAnswer = tellingFrom;
+    tellingFrom = this.begunIn;
+    try {
+      events.emit({ type: 'degraded', policy, source, section, reason, waitedMs, error });
+    } finally {
+      tellingFrom = outerAnswer;
+    }
   }
 
   private requireReserve(reserveMs: number): void {

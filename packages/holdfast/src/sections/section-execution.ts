@@ -62,11 +62,12 @@ export class SectionExecution extends Execution implements LimitTarget {
   begin(): boolean {
     const { answer, settings } = this.owner;
     const { deadline } = answer;
-    const startedAt = (this.startedAt = now());
+    const startedAt = now();
     const reserveMs = settings.reserveMs ?? answer.reserveMs;
     const leftMs = deadline === undefined ? Infinity : deadline.expiresAt - startedAt - reserveMs;
     if (leftMs <= 0 || (deadline !== undefined && leftMs < deadline.minRemainingMs)) return false;
 
+    this.startedAt = startedAt;
     const ownMs = ownLimitMs(settings);
     this.limitMs = Math.min(ownMs, leftMs);
     if (leftMs < ownMs) this.cutBy = deadline;

@@ -58,6 +58,20 @@ describe('the table of module options', () => {
     }
   });
 
+  it('lists every option of the headers of partial responses', async () => {
+    expect(firstCells('DegradedOptions').toSorted()).toEqual(await namesKnownTo(boot({ degraded: { [far]: 1 } })));
+  });
+
+  it.each(rowsOf('DegradedOptions'))('gives the bounds of $Option', async ({ Option, Takes = '' }) => {
+    const option = unticked(Option);
+
+    for (const value of PHRASES[Takes]?.takes ?? []) await boot({ degraded: { [option]: value } });
+    for (const value of PHRASES[Takes]?.refuses ?? []) {
+      await expect(boot({ degraded: { [option]: value } }), JSON.stringify(value)).rejects.toThrow(TypeError);
+    }
+    expect(PHRASES[Takes]).toBeDefined();
+  });
+
   it('gives the defaults of the switches', () => {
     const defaults = Object.fromEntries(
       rowsOf('ResilienceModuleOptions').map(({ Option, Default = '' }) => [

@@ -61,6 +61,15 @@ export const PHRASES: Readonly<Record<string, Phrase>> = {
     refuses: ['x-request-timeout-ms', ['x-timeout'], [5], {}, [null]],
   },
   "`'safe'`, `'always'` or `'never'`": { takes: ['safe', 'always', 'never'], refuses: ['unsafe', true, null] },
+  'what partial responses say': {
+    takes: [{}, { header: 'X-Missing', cacheControl: 'no-cache', serverTiming: true }],
+    refuses: ['no-store', { headers: 'X-Missing' }, { header: 'X Missing' }, { serverTiming: 1 }],
+  },
+  'the name of a header': { takes: ['X-Missing'], refuses: ['', 'X Missing', 'X-Missing:', 'ETag', 5, null] },
+  'directives for caches': {
+    takes: ['no-store', 'max-age=0, must-revalidate'],
+    refuses: ['', 'no-store\nX-Other: 1', 5, null],
+  },
   'stages by name': { takes: [{}, { carrier: { retry: 2 } }], refuses: ['carrier', { carrier: { retries: 2 } }] },
 };
 

@@ -6,6 +6,7 @@ export { RESILIENCE_MODULE_OPTIONS } from './resilience.options.js';
 export { ResilienceService } from './resilience.service.js';
 export { ResilienceContext } from './resilience.context.js';
 export { ResilienceEvents } from './resilience.events.js';
+export { RequestLogInterceptor } from './degradation/request-log.interceptor.js';
 export { deadlineHeader } from './deadline-header.js';
 export {
   Budget,
@@ -30,6 +31,7 @@ export {
   TimeoutPolicy,
 } from 'holdfast';
 export type { AttemptContext, CircuitBreakerStats, ExecuteOptions } from 'holdfast';
+export type { DegradedOptions } from './degradation/degraded-options.js';
 export type { TimeBudget } from './entrypoint/time-budget.js';
 
 // Options

@@ -2,11 +2,12 @@ import { channel, type Channel } from 'node:diagnostics_channel';
 import { ResiliencePolicy, subscribe, type AttemptContext, type ExecuteOptions, type ResilienceEvent } from 'holdfast';
 import { EVENT_TYPES } from 'holdfast/binding';
 import type { Observable } from 'rxjs';
+import { announceDegraded } from './degradation/degraded-events.js';
 import { observe } from './entrypoint/observable.js';
 
 /**
- * What importing this package adds to the engine: `executeObservable()` on every policy, and a publication of every
- * event of the process on `nestjs:resilience:<type>`. Once per copy of the engine, however many copies of this package
+ * What importing this package adds to the engine: `executeObservable()` on every policy, a publication of every event
+ * of the process on `nestjs:resilience:<type>`, and the news of fan-outs for the applications. Once per copy of the engine, however many copies of this package
  * there are, so that every event is published once.
  */
 
@@ -40,6 +41,7 @@ function install(engine: Record<symbol | string, unknown>): void {
 /** A subscriber of a channel throws as Node's channels do: without an effect on the publisher. */
 function publish(event: ResilienceEvent): void {
   channels.get(event.type)?.publish(event);
+  if (event.type === 'degraded') announceDegraded(event);
 }
 
 install(ResiliencePolicy.prototype as unknown as Record<symbol | string, unknown>);

@@ -38,13 +38,13 @@ export class PolicyRegistry {
   readonly bulkheads: NamedPolicies<BulkheadOptions, BulkheadPolicy>;
   readonly outboundRateLimits: NamedPolicies<OutboundRateLimitOptions, OutboundRateLimitPolicy>;
   readonly #kinds: Kinds;
-  readonly #events: ResilienceEvents;
+  readonly events: ResilienceEvents;
   /** `undefined` once bootstrap has checked the application. */
   #boundless: string[] | undefined = [];
 
   constructor(@Inject(RESILIENCE_MODULE_OPTIONS) options: ResilienceModuleOptions, events: ResilienceEvents) {
     this.settings = readSettings(options);
-    this.#events = events;
+    this.events = events;
     this.#kinds = kindsOf(this.settings, events);
     this.circuitBreakers = new NamedPolicies(this.#kinds.circuitBreaker);
     this.bulkheads = new NamedPolicies(this.#kinds.bulkhead);
@@ -137,7 +137,7 @@ export class PolicyRegistry {
 
   /** Where an entrypoint tells of what no policy of its own tells of. */
   createEventSource(): EventSource {
-    return this.#events.attach(new EventSource());
+    return this.events.attach(new EventSource());
   }
 
   /** Remembers, until bootstrap has warned of it, that a policy object has a breaker and no limit in time. */
@@ -169,7 +169,7 @@ export class PolicyRegistry {
     settings: T | undefined,
     create: (settings: T) => Policy,
   ): Policy | undefined {
-    return settings === undefined ? undefined : this.#events.attach(withPath(stage, () => create(settings)));
+    return settings === undefined ? undefined : this.events.attach(withPath(stage, () => create(settings)));
   }
 }
 

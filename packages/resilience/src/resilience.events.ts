@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ResilienceEvent, ResiliencePolicy } from 'holdfast';
 import { Observable, Subject, Subscriber, type Observer, type Operator, type Subscription } from 'rxjs';
+import { joinApplications } from './degradation/degraded-events.js';
 
 /** The events of one application's policies. */
 @Injectable()
@@ -8,7 +9,8 @@ export class ResilienceEvents implements OnApplicationShutdown {
   readonly #events = new Subject<ResilienceEvent>();
 
   /**
-   * Every event of the policies that this application's module made: those of entrypoints, presets and `create()`.
+   * Every event of the policies that this application's module made: those of entrypoints, presets and `create()`. Also
+   * `degraded` of the fan-outs inside its calls with a plan, and of those outside of any application's.
    * Completes when the application has shut down. A subscriber that throws harms nobody: it is reported once, and
    * goes on receiving.
    */
@@ -16,17 +18,30 @@ export class ResilienceEvents implements OnApplicationShutdown {
     this.#events.subscribe(subscriber),
   );
 
-  readonly #listener = (event: ResilienceEvent): void => this.#events.next(event);
+  /** @internal */
+  readonly tell = (event: ResilienceEvent): void => this.#events.next(event);
+
+  #leave: (() => void) | undefined = undefined;
+
+  /**
+   * From now on it hears of fan-outs too.
+   *
+   * @internal
+   */
+  join(): void {
+    this.#leave ??= joinApplications(this.tell);
+  }
 
   /** @internal */
   attach<Source extends Pick<ResiliencePolicy, 'subscribe'>>(source: Source): Source {
-    source.subscribe(this.#listener);
+    source.subscribe(this.tell);
 
     return source;
   }
 
   /** @internal */
   onApplicationShutdown(): void {
+    this.#leave?.();
     this.#events.complete();
   }
 }

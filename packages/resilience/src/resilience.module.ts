@@ -56,7 +56,10 @@ function refuseBareImport(): never {
   exports: [ResilienceService, ResilienceEvents, ResilienceContext],
 })
 export class ResilienceModule extends ConfigurableModuleClass implements OnModuleInit {
-  constructor(private readonly explorer: Explorer) {
+  constructor(
+    private readonly explorer: Explorer,
+    private readonly events: ResilienceEvents,
+  ) {
     super();
   }
 
@@ -85,5 +88,6 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
   /** @internal */
   onModuleInit(): void {
     this.explorer.explore();
+    this.events.join();
   }
 }

@@ -10,6 +10,7 @@ import type {
   TimeoutFunction,
 } from 'holdfast';
 import { requireBoolean, type NotPolicy } from 'holdfast/binding';
+import type { DegradedOptions } from './degradation/degraded-options.js';
 
 /** The time that each attempt gets: a duration greater than 0, or a function of the attempt's number, from 1. */
 export type AttemptTimeout = Duration | TimeoutFunction;
@@ -75,6 +76,8 @@ export interface ResilienceModuleOptions {
    * with a plan only. Streams end with their client anyway. Default `'safe'`.
    */
   readonly abortOnDisconnect?: AbortOnDisconnect | undefined;
+  /** What the headers of partial responses say. */
+  readonly degraded?: DegradedOptions | undefined;
   /** Refuses the name of a breaker or bulkhead that nobody configures. Default `false`: most of them get the defaults. */
   readonly strictNames?: boolean | undefined;
 }

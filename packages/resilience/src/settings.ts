@@ -15,6 +15,7 @@ import {
   withPath,
 } from 'holdfast/binding';
 import type { BulkheadOptions, CircuitBreakerOptions } from 'holdfast';
+import { readDegraded, type DegradedSettings } from './degradation/degraded-options.js';
 import { overlayRetry } from './entrypoint/merge-stages.js';
 import type { DeclaredStages, RetrySettings } from './entrypoint/metadata.js';
 import type { AbortOnDisconnect, ResilienceDefaults, ResilienceModuleOptions } from './resilience.options.js';
@@ -31,6 +32,7 @@ export interface Settings {
   /** In lower case. */
   readonly deadlineHeaders: readonly string[];
   readonly abortOnDisconnect: AbortOnDisconnect;
+  readonly degraded: DegradedSettings;
   /** `undefined` when the engine's default holds. */
   readonly minRemainingMs: number | undefined;
   /** Where `idempotent` was written although only a decorator can say it, such as `presets.carrier`. */
@@ -54,6 +56,7 @@ export const SETTINGS = [
   'deadlineHeaders',
   'minRemaining',
   'abortOnDisconnect',
+  'degraded',
   'strictNames',
 ];
 const DEFAULTS_KNOWN = ['budget', 'retry', 'timeout', 'circuitBreaker', 'bulkhead'];
@@ -84,6 +87,7 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
     minRemainingMs,
     deadlineHeaders: readHeaders(deadlineHeaders),
     abortOnDisconnect: requireOneOf(abortOnDisconnect, 'abortOnDisconnect', ['safe', 'always', 'never']),
+    degraded: withPath('degraded', () => readDegraded(options.degraded)),
     ...odd,
   };
 }

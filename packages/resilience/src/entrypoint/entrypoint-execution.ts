@@ -4,8 +4,19 @@ import type { Attempt, Pipeline, Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
+import { SERVED_CALL, type ServedCall } from './served-call.js';
 import type { ResponseState } from '../transports/http-response.js';
 import { isStreamedBody } from '../transports/transfer.js';
+
+/** The application's side of all calls. */
+export interface Outlet {
+  /** The error that leaves in place of this one. */
+  readonly translate: (error: unknown, context: ExecutionContext) => unknown;
+  /** Looks at an answer before it leaves. */
+  readonly mark: (answer: unknown, context: ExecutionContext) => void;
+  /** Tells `events$`. */
+  readonly tell: ServedCall['tell'];
+}
 
 /** One call of an entrypoint. */
 export interface EntrypointCall {
@@ -20,8 +31,7 @@ export interface EntrypointCall {
   readonly answersAtEnd: boolean;
   /** Whether it is given up when its client leaves. */
   readonly endsWithClient: boolean;
-  /** The error that leaves in place of this one. */
-  readonly translate: (error: unknown, context: ExecutionContext) => unknown;
+  readonly outlet: Outlet;
 }
 
 /**
@@ -32,6 +42,7 @@ export class EntrypointExecution extends ObservableExecution {
   private readonly call: EntrypointCall;
   private held: unknown[] | undefined = undefined;
   private stopWatching: (() => void) | undefined = undefined;
+  private served: ServedCall | undefined = undefined;
 
   constructor(pipeline: Pipeline, call: EntrypointCall) {
     const { next, plan, repeats, subscriber } = call;
@@ -43,6 +54,18 @@ export class EntrypointExecution extends ObservableExecution {
   /** Fallback handlers are told the call that they answer. */
   override get subject(): unknown {
     return this.call.context;
+  }
+
+  /** What code inside finds when it asks whose call it is part of. */
+  get [SERVED_CALL](): ServedCall {
+    const { context, outlet, plan } = this.call;
+
+    return (this.served ??= {
+      source: plan.source,
+      className: context.getClass().name,
+      tell: outlet.tell,
+      loggedSections: new Set(),
+    });
   }
 
   /** Server-sent events begin with the first one, not with the head. */
@@ -78,12 +101,17 @@ export class EntrypointExecution extends ObservableExecution {
 
   protected override deliver(ok: boolean, value: unknown): void {
     this.endWatch();
-    if (ok && this.held !== undefined) for (const held of this.held) this.subscriber.next(held);
+    if (ok && this.held !== undefined) this.release(this.held);
     this.held = undefined;
-    const { context, plan, translate } = this.call;
+    const { context, outlet, plan } = this.call;
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
     if (plan.streamsEvents && value instanceof ClientDisconnectedError) this.delivered = true;
-    else super.deliver(ok, ok ? value : translate(value, context));
+    else super.deliver(ok, ok ? value : outlet.translate(value, context));
+  }
+
+  private release(values: readonly unknown[]): void {
+    this.call.outlet.mark(values.at(-1), this.call.context);
+    for (const value of values) this.subscriber.next(value);
   }
 
   /** A body that is still to be read leaves now; the call ends, and gives back what it holds, with its transfer. */

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { guardCaches } from '../degradation/cache-guard.js';
 import { PolicyRegistry } from '../registry.js';
 import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler } from './handler.js';
 import { readDeclarations } from './metadata.js';
@@ -7,6 +8,7 @@ import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
 import {
   boundlessBreaker,
+  closedCache,
   strayIdempotent,
   unsetLimit,
   warnOfBudget,
@@ -60,6 +62,7 @@ export class Explorer {
     warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
+    if (!guardCaches(this.modules.values())) warnings.push(closedCache());
     for (const warning of warnings) this.logger.warn(warning);
   }
 

@@ -95,19 +95,29 @@ describe('ResilienceInterceptor', () => {
   });
 
   describe('without a plan', () => {
-    it('and with mapErrors: false hands the stream of the handler on as it is', () => {
+    it('and with mapErrors: false hands the stream of the handler on as it is, but over HTTP', () => {
       const stream = of(1);
 
       const result = interceptorFor(null, { mapErrors: false }).intercept(
-        contextOf('http'),
+        contextOf('rpc'),
         handlerOf(() => stream),
       );
 
       expect(result).toBe(stream);
     });
 
-    it('passes values on and other errors untouched', async () => {
-      const interceptor = interceptorFor(null);
+    it('and with mapErrors: false passes errors of policies on too', async () => {
+      const error = new CircuitOpenError('carrier', 5_000);
+      const failing = interceptorFor(null, { mapErrors: false }).intercept(
+        contextOf('http', { response: newResponse() }),
+        handlerOf(() => throwError(() => error)),
+      );
+
+      expect(await errorOf(failing)).toBe(error);
+    });
+
+    it.each([true, false])('passes values on and other errors untouched (mapErrors: %s)', async (mapErrors) => {
+      const interceptor = interceptorFor(null, { mapErrors });
 
       const values = interceptor.intercept(
         contextOf('http'),

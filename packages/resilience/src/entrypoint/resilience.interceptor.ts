@@ -2,44 +2,47 @@ import { Injectable, type CallHandler, type ExecutionContext, type NestIntercept
 import { HttpAdapterHost } from '@nestjs/core';
 import { ClientDisconnectedError, DeadlineExceededError } from 'holdfast';
 import { Observable, Subscriber } from 'rxjs';
+import { AnswerMarks } from '../degradation/answer-marks.js';
+import { partialIn } from '../degradation/partial-answer.js';
 import { PolicyRegistry } from '../registry.js';
 import type { AbortOnDisconnect } from '../resilience.options.js';
 import { ResponseState } from '../transports/http-response.js';
 import { mapError } from '../transports/map-error.js';
-import { EntrypointExecution, type EntrypointCall } from './entrypoint-execution.js';
+import { EntrypointExecution, type EntrypointCall, type Outlet } from './entrypoint-execution.js';
 import { InboundDeadlines } from './inbound-deadline.js';
 import { Planner, type Plan } from './plan.js';
 import { isSafe, mayRepeat } from './repeatable.js';
 
-/** The error that leaves in place of this one. */
-type Translate = (error: unknown, context: ExecutionContext) => unknown;
-
 /**
- * Runs the plans of decorated handlers, and turns resilience errors of all handlers into their transport's error. One
- * per application; what to do was worked out at bootstrap.
+ * Runs the plans of decorated handlers, turns resilience errors of all handlers into their transport's error, and marks
+ * the partial responses that they return. One per application; what to do was worked out at bootstrap.
  */
 @Injectable()
 export class ResilienceInterceptor implements NestInterceptor {
   private readonly mapErrors: boolean;
   private readonly abortOnDisconnect: AbortOnDisconnect;
   private readonly deadlines: InboundDeadlines;
+  private readonly marks: AnswerMarks;
+  private readonly outlet: Outlet;
 
   constructor(
     private readonly planner: Planner,
     private readonly adapterHost: HttpAdapterHost,
-    { settings }: PolicyRegistry,
+    { events, settings }: PolicyRegistry,
   ) {
     this.mapErrors = settings.mapErrors;
     this.abortOnDisconnect = settings.abortOnDisconnect;
     this.deadlines = new InboundDeadlines(settings);
+    this.marks = new AnswerMarks(settings.degraded);
+    this.outlet = { translate: this.translate, mark: this.mark, tell: (event) => events.tell(event) };
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const plan = this.planner.planFor(context.getClass(), context.getHandler());
     if (plan !== null) return this.run(plan, context, next);
-    if (!this.mapErrors) return next.handle();
+    if (!this.mapErrors && context.getType() !== 'http') return next.handle();
 
-    return translated(next.handle(), this.translate, context);
+    return letOut(next.handle(), this.outlet, context);
   }
 
   private run(plan: Plan, context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -48,10 +51,10 @@ export class ResilienceInterceptor implements NestInterceptor {
     const response = kind === 'http' ? new ResponseState(context, this.adapterHost.httpAdapter) : undefined;
     const repeats = plan.withRetry !== plan.withoutRetry && mayRepeat(plan, context);
     const endsWithClient = response !== undefined && this.endsWithClient(context);
-    const { translate } = this;
+    const { outlet } = this;
 
     return new Observable((subscriber) => {
-      this.start({ context, next, plan, subscriber, repeats, response, answersAtEnd, endsWithClient, translate });
+      this.start({ context, next, plan, subscriber, repeats, response, answersAtEnd, endsWithClient, outlet });
     });
   }
 
@@ -72,36 +75,55 @@ export class ResilienceInterceptor implements NestInterceptor {
   }
 
   /** A client that has left is none of the errors that somebody else would answer with. */
-  private readonly translate: Translate = (error, context) => {
+  private readonly translate: Outlet['translate'] = (error, context) => {
     const maps = this.mapErrors || error instanceof ClientDisconnectedError;
 
     return maps ? mapError(error, context, this.adapterHost.httpAdapter) : error;
   };
+
+  private readonly mark: Outlet['mark'] = (answer, context) => {
+    const page = context.getType() === 'http' ? partialIn(answer) : undefined;
+    if (page !== undefined) this.marks.mark(page, new ResponseState(context, this.adapterHost.httpAdapter));
+  };
 }
 
 /** Answers a caller who has no time left for an answer, before anything is started. */
-function refuse({ context, plan, subscriber, translate }: EntrypointCall, budgetMs: number): void {
+function refuse({ context, outlet, plan, subscriber }: EntrypointCall, budgetMs: number): void {
   const { source, events } = plan;
   if (events.isObserved('deadline')) events.emit({ type: 'deadline', policy: source, source, budgetMs });
-  subscriber.error(translate(new DeadlineExceededError(budgetMs, source), context));
+  subscriber.error(outlet.translate(new DeadlineExceededError(budgetMs, source), context));
 }
 
-function translated(source: Observable<unknown>, translate: Translate, context: ExecutionContext): Observable<unknown> {
-  return new Observable((subscriber) => source.subscribe(new TranslatingSubscriber(subscriber, translate, context)));
+/** Without a plan: the values as they come, and what becomes of them and of errors on the way out. */
+function letOut(source: Observable<unknown>, outlet: Outlet, context: ExecutionContext): Observable<unknown> {
+  return new Observable((subscriber) => source.subscribe(new OutletSubscriber(subscriber, outlet, context)));
 }
 
-/** Passes everything on, errors translated. */
-class TranslatingSubscriber extends Subscriber<unknown> {
+class OutletSubscriber extends Subscriber<unknown> {
+  /** Of several values the last one is the answer. */
+  private last: unknown = undefined;
+
   constructor(
     private readonly target: Subscriber<unknown>,
-    private readonly translate: Translate,
+    private readonly outlet: Outlet,
     private readonly context: ExecutionContext,
   ) {
     super(target);
   }
 
+  protected override _next(value: unknown): void {
+    this.last = value;
+    this.target.next(value);
+  }
+
   protected override _error(error: unknown): void {
-    this.target.error(this.translate(error, this.context));
+    this.target.error(this.outlet.translate(error, this.context));
+    this.unsubscribe();
+  }
+
+  protected override _complete(): void {
+    this.outlet.mark(this.last, this.context);
+    this.target.complete();
     this.unsubscribe();
   }
 }

@@ -163,3 +163,12 @@ export function strayIdempotent(place: string): string {
     'Say it on the handler: @Retry({ idempotent: true }).'
   );
 }
+
+/** A cache that is frozen keeps what it is given. */
+export function closedCache(): string {
+  return (
+    'A cache of @nestjs/cache-manager cannot be kept from storing answers in which something is missing: its set() is ' +
+    'read-only. Leave out @UseInterceptors(CacheInterceptor) on handlers that return partial responses, or provide a ' +
+    'cache that is not frozen.'
+  );
+}

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext, HttpServer } from '@nestjs/common';
 import { isCutOff, onConnectionClosed } from './connection.js';
-import { followTransfer, type TransferOutcome } from './transfer.js';
+import { beforeHead, type ResponseHead } from './response-head.js';
+import { followTransfer, onResponseOver, type TransferOutcome } from './transfer.js';
 
 /**
  * What has happened to the response of an HTTP request, on any adapter. Other packages let calls of their own through
@@ -44,6 +45,22 @@ export class ResponseState {
     }
   }
 
+  get statusCode(): number {
+    return this.response === undefined ? 200 : rawResponse(this.response).statusCode;
+  }
+
+  /** The last word on its headers; not for a head that has left. */
+  beforeHead(edit: (head: ResponseHead) => void): void {
+    if (this.response !== undefined) beforeHead(rawResponse(this.response), edit);
+  }
+
+  /** No answer but a whole one: what the client has from before is not to be compared with this one. */
+  dropConditions(): void {
+    const headers = this.response && rawResponse(this.response).req?.headers;
+    delete headers?.['if-none-match'];
+    delete headers?.['if-modified-since'];
+  }
+
   /** Whether it tells when it is over. */
   get canBeFollowed(): boolean {
     return this.response !== undefined && typeof rawResponse(this.response).once === 'function';
@@ -62,6 +79,11 @@ export class ResponseState {
     return onConnectionClosed(response, () => {
       if (isCutOff(response)) listener();
     });
+  }
+
+  /** Calls `listener`, once, when it has been sent completely, or will not be any more. */
+  onOver(listener: (complete: boolean) => void): void {
+    if (this.response !== undefined) onResponseOver(rawResponse(this.response), listener);
   }
 
   /** Tells, once, how the transfer of a streamed body ended. Returns the body to send. */

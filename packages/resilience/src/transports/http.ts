@@ -11,7 +11,7 @@ import { messageToClients, retryAfterSeconds } from './client-answer.js';
 import type { ResponseState } from './http-response.js';
 
 /** Of nginx, whose logs made it known. Nobody receives it. */
-const CLIENT_CLOSED_REQUEST = 499;
+export const CLIENT_CLOSED_REQUEST = 499;
 
 /**
  * The answer of an HTTP client whose request met a policy: 504 for a timeout, since 408 would blame the client, and 503
@@ -37,7 +37,9 @@ export function toHttpException(error: ResilienceError, response: ResponseState)
   );
 }
 
-function statusOf(error: ResilienceError): number {
+/** The status of that answer. */
+export function statusOf(error: ResilienceError): number {
+  if (error instanceof ClientDisconnectedError) return CLIENT_CLOSED_REQUEST;
   if (error instanceof SectionFailedError) return error.status;
 
   return error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError ? 504 : 503;

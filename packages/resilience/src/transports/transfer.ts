@@ -108,7 +108,7 @@ class WatchedIterable implements AsyncIterable<unknown> {
 }
 
 /** Calls `listener` once when a response has been sent completely, or will not be any more. */
-function onResponseOver(response: ServerResponse, listener: (complete: boolean) => void): void {
+export function onResponseOver(response: ServerResponse, listener: (complete: boolean) => void): void {
   let over = false;
   const end = (): void => {
     if (over) return;

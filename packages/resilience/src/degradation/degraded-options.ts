@@ -1,0 +1,46 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { HEADERS_OF_WHOLE_ANSWERS } from 'holdfast';
+import { OptionError, rejectUnknown, requireBoolean, requireName, requireObject, show } from 'holdfast/binding';
+
+/** What a partial response that a handler returns says in its headers. */
+export interface DegradedOptions {
+  /** The header that lists what is missing. Default `'X-Degraded'`. */
+  readonly header?: string | undefined;
+  /** `Cache-Control` of answers in which something is missing, whatever the route says. Default `'no-store'`. */
+  readonly cacheControl?: string | undefined;
+  /** Whether `Server-Timing` tells how long each section took: to everybody who asks. Default `false`. */
+  readonly serverTiming?: boolean | undefined;
+}
+
+export type DegradedSettings = { readonly [K in keyof DegradedOptions]-?: NonNullable<DegradedOptions[K]> };
+
+const KNOWN = ['header', 'cacheControl', 'serverTiming'] as const;
+const TAKEN: readonly string[] = [...HEADERS_OF_WHOLE_ANSWERS, 'cache-control', 'server-timing'];
+
+/** @throws TypeError naming the option. */
+export function readDegraded(options: DegradedOptions = {}): DegradedSettings {
+  requireObject(options, '', "Use { header: 'X-Degraded' }, for example.");
+  rejectUnknown(options, KNOWN);
+  const { header = 'X-Degraded', cacheControl = 'no-store', serverTiming = false } = options;
+  requireHeaderName(header);
+  requireName(cacheControl, 'cacheControl');
+  requireLegal('cacheControl', () => validateHeaderValue('Cache-Control', cacheControl));
+
+  return { header, cacheControl, serverTiming: requireBoolean(serverTiming, 'serverTiming') };
+}
+
+function requireHeaderName(header: unknown): void {
+  const name = requireName(header, 'header');
+  requireLegal('header', () => validateHeaderName(name));
+  if (!TAKEN.includes(name.toLowerCase())) return;
+
+  throw new OptionError('header', `${show(name)} means something else in an answer. Use a name such as 'X-Degraded'.`);
+}
+
+function requireLegal(path: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw new OptionError(path, `${(error as Error).message}. Leave out what HTTP does not allow there.`);
+  }
+}

@@ -95,6 +95,7 @@ const overFloors: readonly Row[] = [
     against: 'by hand',
     measure: 'ratio',
     hooks: 'on',
+    target: always(1.3),
     sides: async () => (await import('./cases/timeout.js')).timeoutWithSignal(),
   },
 ];
@@ -139,7 +140,6 @@ const sections: readonly Row[] = [
     against: 'one of 10',
     measure: 'ratio',
     hooks: 'on',
-    target: always(1.3),
     sides: async () => (await import('./cases/fan-out.js')).sectionAmongMany(),
   },
 ];

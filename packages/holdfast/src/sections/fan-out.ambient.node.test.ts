@@ -120,9 +120,8 @@ describe('an answer inside of a limit', () => {
   it('follows the attempt around no longer than it lasts: a thousand leave nothing', async () => {
     const around = new WatchedController();
     await runInScope({ signal: around.signal }, async () => {
-      const pages = Array.from({ length: 1_000 }, () => page({ budget: 10 }));
+      const pages = Array.from({ length: 1_000 }, () => fanOut({ good: required(async () => 1) }, { budget: 10 }));
       expect(around.listeners).toBe(1);
-      await pass(10);
       await Promise.all(pages);
       await microtasks();
 

@@ -161,7 +161,7 @@ describe('a section after one that is missing', () => {
   });
 });
 
-describe('sections one at a time, and many of them', () => {
+describe('sections one at a time, and many of them', { timeout: 30_000 }, () => {
   it('never run more than asked for at once, in the order of declaration', async () => {
     const started: number[] = [];
     let running = 0;

@@ -50,6 +50,8 @@ export class BudgetStage implements Stage {
 
     execution.setFrame(at, undefined);
     frame.lift();
+    // Work that was given up may hear of the deadline alone.
+    if (!execution.cutting) frame.own?.release();
     // The event loop was held: the answer is there, but too late for whoever set the budget.
     const late = execution.ok && frame.isOver && !execution.isCommitted();
     if (late) execution.replaceByFailure(this.exceeded(frame, true));
@@ -62,7 +64,7 @@ export class BudgetStage implements Stage {
 
   expire(frame: RunningBudget, stalled: boolean): void {
     const { execution, at } = frame;
-    if (execution.isCommitted()) return;
+    if (frame.lifted || execution.isCommitted()) return;
 
     const error = this.exceeded(frame, stalled);
     const { step, source } = execution;
@@ -85,6 +87,7 @@ class RunningBudget implements LimitTarget {
   readonly execution: Execution;
   readonly at: number;
   dueAt = Infinity;
+  own: Deadline | undefined = undefined;
   private timer: Timer = undefined;
   private readonly stage: BudgetStage;
   /** The deadline that holds outside of this budget. */
@@ -108,6 +111,7 @@ class RunningBudget implements LimitTarget {
   }
 
   start(own: Deadline): void {
+    this.own = own;
     this.execution.deadline = earliest(this.around, own);
     this.dueAt = own.expiresAt;
     this.timer = startLimit(own.budgetMs, this);

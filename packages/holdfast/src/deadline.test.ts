@@ -1,8 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../test/fake-clock.js';
+import { outcomeOf } from '../test/outcome.js';
+import { hang } from '../test/section-work.js';
 import { Deadline, earliest } from './deadline.js';
 import type { Duration } from './duration.js';
 import { DeadlineExceededError } from './errors.js';
+import { BudgetPolicy, collect, fanOut, required, RetryPolicy, type AttemptContext } from './index.js';
 
 useFakeClock();
 
@@ -125,6 +128,39 @@ describe('the signal of a deadline', () => {
     await pass(100);
 
     expect(signal.aborted).toBe(false);
+  });
+
+  it('is released by whoever has set it, once the work has settled', async () => {
+    const signals: Array<AbortSignal | undefined> = [];
+    const read = ({ deadline }: AttemptContext): number => signals.push(deadline?.signal);
+    await new BudgetPolicy(100).execute(read);
+    await new RetryPolicy(1).execute(read, { budget: 100 });
+    await fanOut({ a: required(read, { timeout: 50 }), b: required(read) }, { budget: 100 });
+    await collect({ budget: 100 }).required('c', read);
+    expect(vi.getTimerCount()).toBe(0);
+    await pass(100);
+
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false, false, false, false, false]);
+  });
+
+  it('aborts for work that was given up, be that earlier', async () => {
+    const caller = new AbortController();
+    const signals: AbortSignal[] = [];
+    const ignore = ({ deadline }: AttemptContext): Promise<never> => {
+      if (deadline !== undefined) signals.push(deadline.signal);
+      return hang();
+    };
+    const calls = [
+      outcomeOf(new BudgetPolicy(100).execute(ignore, { signal: caller.signal })),
+      outcomeOf(fanOut({ a: required(ignore) }, { budget: 100, signal: caller.signal })),
+      outcomeOf(new BudgetPolicy(100).execute(ignore)),
+      outcomeOf(fanOut({ a: required(ignore) }, { budget: 100 })),
+    ];
+    caller.abort();
+    await pass(100);
+
+    expect(calls.map(({ state }) => state)).toEqual(Array(4).fill('rejected'));
+    expect(signals.map(({ aborted }) => aborted)).toEqual(Array(4).fill(true));
   });
 });
 

@@ -126,8 +126,10 @@ export class Deadline {
     return error;
   }
 
-  /** Stops the timer of `signal`: what it was read for is done. */
+  /** Stops the timer of `signal`: what it was read for is done. One that is over aborts all the same. */
   release(): void {
+    if (this.#timer === undefined || this.expired) return;
+
     stopTimer(this.#timer);
     this.#timer = undefined;
   }

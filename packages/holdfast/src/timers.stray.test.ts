@@ -2,7 +2,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../test/fake-clock.js';
 import { ManualWork } from '../test/manual-work.js';
 import { microtasks, outcomeOf } from '../test/outcome.js';
-import { BulkheadPolicy, OutboundRateLimitPolicy, RetryPolicy, TimeoutPolicy } from './index.js';
+import {
+  BudgetPolicy,
+  BulkheadPolicy,
+  collect,
+  fanOut,
+  optional,
+  OutboundRateLimitPolicy,
+  ResiliencePolicy,
+  RetryPolicy,
+  TimeoutPolicy,
+} from './index.js';
 import { EventRecorder } from './testing/index.js';
 
 useFakeClock();
@@ -34,6 +44,33 @@ describe('a timer that fires although it was stopped', () => {
     await pass(100);
 
     expect(recorder.events).toEqual([]);
+  });
+
+  it('ends no attempt that is not the one of its budget', async () => {
+    const retry = new RetryPolicy({ attempts: 2, backoff: { delay: 50, factor: 1 } });
+    const policy = ResiliencePolicy.wrap(retry, new BudgetPolicy(100));
+    const recorder = new EventRecorder(policy);
+    const work = new ManualWork();
+    const call = outcomeOf(policy.execute(work.run));
+    work.call(0).fail(new Error('down'));
+    await pass(149);
+    expect(call.state).toBe('pending');
+    expect(recorder.types).toEqual(['retry']);
+
+    await pass(1);
+    expect(call.value).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(recorder.types).toEqual(['retry', 'deadline']);
+  });
+
+  it('takes nothing away from sections that have answered', async () => {
+    const recorder = new EventRecorder();
+    const page = await fanOut({ a: optional(() => 1, { timeout: 50, fallback: 0 }) }, { budget: 100 });
+    const parts = collect({ budget: 100 });
+    await expect(parts.optional('b', () => 2, { fallback: 0 })).resolves.toBe(2);
+    await pass(100);
+    recorder.stop();
+
+    expect([page.degraded, parts.degraded, recorder.events]).toEqual([[], [], []]);
   });
 
   it('turns no call away that has its slot, and counts nobody out of the queue', async () => {

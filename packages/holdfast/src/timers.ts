@@ -54,15 +54,26 @@ export function startLimit(delayMs: number, target: LimitTarget): Timer {
   return startTimer(delayMs, fireLimit, target);
 }
 
+/** The latest limit that waits for pending input. */
+let heldBack: LimitTarget | undefined;
+
 function fireLimit(target: LimitTarget): void {
-  if (isFaked() || now() - target.dueAt <= STALL) {
+  const isStalled = !isFaked() && now() - target.dueAt > STALL;
+  if (!isStalled && !isBehind(target)) {
     target.expire(false);
     return;
   }
 
+  heldBack = target;
   host.afterPendingInput(() => {
-    if (!target.lifted) target.expire(true);
+    if (heldBack === target) heldBack = undefined;
+    if (!target.lifted) target.expire(isStalled);
   });
+}
+
+/** What is due first expires first, also where only that one is late enough to wait: it may answer for the other. */
+function isBehind(target: LimitTarget): boolean {
+  return !isFaked() && heldBack !== undefined && !heldBack.lifted && heldBack.dueAt <= target.dueAt;
 }
 
 /** A delay that the platform cannot hold, walked in steps that it can. */

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, outcomeOf } from '../../test/outcome.js';
 import { answerAfter, hang } from '../../test/section-work.js';
-import { TimeoutPolicy } from '../index.js';
+import { CircuitBreakerPolicy, TimeoutPolicy } from '../index.js';
 import { EventRecorder } from '../testing/index.js';
 import { collect } from './collect.js';
 import { fanOut } from './fan-out.js';
@@ -138,6 +138,23 @@ describe('the reserve of an answer', () => {
     expect(page.state).toBe('pending');
     await pass(1);
     expect(page.value).toMatchObject({ degraded: [{ waitedMs: 100 }, { waitedMs: 70 }] });
+  });
+
+  it('is no part of the limit of which a hanging dependency has used half', async () => {
+    const [own, inside] = [
+      new CircuitBreakerPolicy({ minimumCalls: 1 }),
+      new CircuitBreakerPolicy({ minimumCalls: 1 }),
+    ];
+    const sections = {
+      a: optional(hang, { ...open, policy: own }),
+      b: optional(() => inside.execute(hang), open),
+      c: required(() => 1),
+    };
+    const page = outcomeOf(fanOut(sections, { budget: 1_000, reserve: 800 }));
+    await pass(200);
+
+    expect(page.value).toMatchObject({ degraded: [{ waitedMs: 200 }, { waitedMs: 200 }] });
+    expect([own.state, inside.state]).toEqual(['open', 'open']);
   });
 
   it('of a section is less than the budget', async () => {

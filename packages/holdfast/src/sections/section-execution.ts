@@ -44,8 +44,9 @@ export class SectionExecution extends Execution implements LimitTarget {
   /** On the engine's clock; `undefined` while it has not begun. */
   startedAt: number | undefined = undefined;
   private isLeftByCaller = false;
-  /** The deadline of the whole answer, when it comes before the section's own limit. */
+  /** The deadline of the whole answer, less what is reserved, when it comes before the section's own limit. */
   private cutBy: Deadline | undefined = undefined;
+  private deadlineOfWork: Deadline | undefined = undefined;
   private timer: Timer = undefined;
   private readonly owner: SectionOwner;
 
@@ -70,17 +71,19 @@ export class SectionExecution extends Execution implements LimitTarget {
     this.startedAt = startedAt;
     const ownMs = ownLimitMs(settings);
     this.limitMs = Math.min(ownMs, leftMs);
-    if (leftMs < ownMs) this.cutBy = deadline;
+    if (leftMs < ownMs) this.cutBy = reserveMs === 0 ? deadline : deadline?.reserve(reserveMs);
     if (this.limitMs === Infinity) return true;
 
     this.dueAt = startedAt + this.limitMs;
-    this.deadline = this.ownDeadline(startedAt, deadline);
+    this.deadline = this.deadlineOfWork = this.ownDeadline(startedAt, deadline);
     this.timer = startLimit(this.limitMs, this);
     return true;
   }
 
   /** The section's time is over: whatever it does, it has no answer. */
   expire(stalled: boolean): void {
+    if (this.lifted) return;
+
     const { timeout } = this.owner.settings;
     if (typeof timeout === 'object' && this.cutBy === undefined && !stalled) timeout.recordCut(this.ranMs());
     this.isCut = !stalled;
@@ -91,6 +94,7 @@ export class SectionExecution extends Execution implements LimitTarget {
   end(): void {
     stopTimer(this.timer);
     this.timer = undefined;
+    if (!this.cutting) this.deadlineOfWork?.release();
     if (!this.ok) return;
 
     // The event loop was held: the answer is there, but too late for whoever set the limit.

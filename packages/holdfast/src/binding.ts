@@ -17,7 +17,7 @@ export { now } from './clock.js';
 export { answerScope, observeAnswers, type AnswerObserver } from './sections/answer.js';
 
 // Requests
-export { onClientGone } from './client-gone.js';
+export { isClientGone, isSent, isSentAtEnd, onClientGone, onConnectionClosed } from './client-gone.js';
 
 // Stages
 export { composeStages, readFallback, refusePolicy, type NotPolicy, type Stages } from './stages.js';

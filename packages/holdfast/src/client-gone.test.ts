@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { clientGone, onClientGone, type ServedResponse } from './client-gone.js';
+import { clientGone, isClientGone, isSent, onClientGone, type ServedResponse } from './client-gone.js';
 import { ClientDisconnectedError } from './errors.js';
 
 /** Something that closes, and knows who waits for that. */
@@ -25,12 +25,6 @@ class Closing {
 class Response extends Closing implements ServedResponse {
   writableEnded = false;
   writableFinished = false;
-  socket: unknown;
-
-  constructor(socket: unknown) {
-    super();
-    this.socket = socket;
-  }
 
   send(): void {
     this.writableEnded = true;
@@ -42,7 +36,7 @@ class Response extends Closing implements ServedResponse {
 function exchange(): { socket: Closing; request: { socket: Closing }; response: Response } {
   const socket = new Closing();
 
-  return { socket, request: { socket }, response: new Response(socket) };
+  return { socket, request: { socket }, response: new Response() };
 }
 
 describe('the signal of a request', () => {
@@ -100,7 +94,7 @@ describe('the signal of a request', () => {
 
   it('aborts when a response that waits for its turn on the socket is never to have it', () => {
     const { request, socket } = exchange();
-    const queued = Array.from({ length: 20 }, () => new Response(null));
+    const queued = Array.from({ length: 20 }, () => new Response());
     const signals = queued.map((response) => clientGone(request, response));
     expect(socket.listeners).toHaveLength(1);
     queued[0]?.send();
@@ -113,18 +107,70 @@ describe('the signal of a request', () => {
 
   it('leaves no listener when those that waited have had their turn', () => {
     const { request, socket } = exchange();
-    const queued = [new Response(null), new Response(null)];
+    const queued = [new Response(), new Response()];
     queued.forEach((response) => clientGone(request, response));
     queued.forEach((response) => response.send());
 
     expect(socket.listeners).toEqual([]);
   });
+
+  it('costs its response and its connection one listener, however often it is asked for', () => {
+    const { request, response, socket } = exchange();
+    const signals = Array.from({ length: 20 }, () => clientGone(request, response));
+    expect([response.listeners.length, socket.listeners.length]).toEqual([1, 1]);
+    socket.close();
+
+    expect(signals.map(({ aborted }) => aborted)).toEqual(new Array<boolean>(20).fill(true));
+    expect([response.listeners, socket.listeners]).toEqual([[], []]);
+  });
 });
 
 describe('watching for a client that leaves', () => {
+  it('leaves a response alone that has a connection', () => {
+    const { request, response, socket } = exchange();
+    const callback = vi.fn();
+    onClientGone(request, response, callback);
+    expect(response.listeners).toEqual([]);
+    socket.close();
+
+    expect(callback).toHaveBeenCalledTimes(1);
+    expect(socket.listeners).toEqual([]);
+  });
+
+  it('looks at the stream with HTTP/2, whose socket many share', () => {
+    const { request, response, socket } = exchange();
+    const stream = new Closing();
+    const callback = vi.fn();
+    onClientGone(request, Object.assign(response, { stream }), callback);
+    expect([socket.listeners, response.listeners, stream.listeners.length]).toEqual([[], [], 1]);
+    stream.close();
+
+    expect(callback).toHaveBeenCalledTimes(1);
+    expect(stream.listeners).toEqual([]);
+  });
+
+  it('does not call who was stopped by one that was called before', () => {
+    const { request, response, socket } = exchange();
+    const second = vi.fn();
+    onClientGone(request, response, () => stopSecond());
+    const stopSecond = onClientGone(request, response, second);
+    socket.close();
+
+    expect(second).not.toHaveBeenCalled();
+  });
+
+  it('calls all others when one stops itself', () => {
+    const { request, response, socket } = exchange();
+    const callbacks = [vi.fn(), vi.fn(), vi.fn()];
+    const [stopFirst] = callbacks.map((callback) => onClientGone(request, response, callback));
+    stopFirst?.();
+    socket.close();
+
+    expect(callbacks.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 1]);
+  });
+
   it('calls back once', () => {
     const { request, response, socket } = exchange();
-    response.socket = null;
     const callback = vi.fn();
     onClientGone(request, response, callback);
     response.close();
@@ -135,7 +181,6 @@ describe('watching for a client that leaves', () => {
 
   it('can be stopped', () => {
     const { request, response, socket } = exchange();
-    response.socket = null;
     const callback = vi.fn();
     const stop = onClientGone(request, response, callback);
     stop();
@@ -148,11 +193,53 @@ describe('watching for a client that leaves', () => {
 
   it('needs no socket', () => {
     const { response } = exchange();
-    response.socket = null;
     const callback = vi.fn();
     onClientGone({ socket: undefined }, response, callback);
     response.close();
 
     expect(callback).toHaveBeenCalledTimes(1);
   });
+
+  it.each<[string, object | undefined]>([
+    ['its socket cannot be listened to', { socket: { destroyed: false } }],
+    ['there is no request', undefined],
+  ])('takes the word of the response when %s', (_why, request) => {
+    const { response } = exchange();
+    const callback = vi.fn();
+    onClientGone(request as { socket: undefined } | undefined, response, callback);
+    response.close();
+
+    expect(callback).toHaveBeenCalledTimes(1);
+    expect(response.listeners).toEqual([]);
+  });
+
+  it('never tells when there is nothing to listen to', () => {
+    const callback = vi.fn();
+    onClientGone(undefined, {} as ServedResponse, callback)();
+
+    expect(callback).not.toHaveBeenCalled();
+  });
+});
+
+describe('whether a client has gone', () => {
+  it.each([
+    { ended: false, finished: false, closed: false, sent: false, gone: false },
+    { ended: true, finished: false, closed: false, sent: false, gone: false },
+    { ended: true, finished: true, closed: false, sent: true, gone: false },
+    { ended: false, finished: false, closed: true, sent: false, gone: true },
+    { ended: true, finished: false, closed: true, sent: false, gone: true },
+    { ended: true, finished: true, closed: true, sent: true, gone: false },
+    // A stream of HTTP/2 that was cut off before its end
+    { ended: false, finished: true, closed: true, sent: false, gone: true },
+  ])(
+    'ended: $ended, finished: $finished, connection closed: $closed; sent: $sent, gone: $gone',
+    ({ ended, finished, closed, sent, gone }) => {
+      const { request, response, socket } = exchange();
+      Object.assign(response, { writableEnded: ended, writableFinished: finished });
+      if (closed) socket.close();
+
+      expect(isSent(response)).toBe(sent);
+      expect(isClientGone(request, response)).toBe(gone);
+    },
+  );
 });

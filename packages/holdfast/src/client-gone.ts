@@ -2,7 +2,9 @@ import { ClientDisconnectedError } from './errors.js';
 
 /**
  * Whether whoever sent a request still waits for its answer. The request cannot tell: it is closed as soon as its body
- * has been read. The response can, since it closes either when it was sent or when nobody can receive it any more.
+ * has been read. What can is the connection or, with HTTP/2, where many requests share one, the stream. The response's
+ * own `close` says less: before Node 24, one that waits behind others on its connection does not hear of the end. And
+ * frameworks that stream a body listen for it about as often as Node tolerates without a warning.
  *
  * The shapes are those of `node:http` and of the compatible interface of `node:http2`; frameworks hand them out as
  * they are, or as `raw`.
@@ -13,9 +15,13 @@ interface Closable {
   off(event: 'close', listener: () => void): unknown;
 }
 
+interface Connection extends Closable {
+  readonly destroyed: boolean;
+}
+
 /** What is looked at of an `IncomingMessage` or an `Http2ServerRequest`. */
 export interface ServedRequest {
-  readonly socket: (Closable & { readonly destroyed: boolean }) | null | undefined;
+  readonly socket: Connection | null | undefined;
 }
 
 /** What is looked at of a `ServerResponse` or an `Http2ServerResponse`. */
@@ -23,89 +29,137 @@ export interface ServedResponse extends Closable {
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
   readonly destroyed?: boolean;
-  readonly socket?: unknown;
   /** With HTTP/2. */
-  readonly stream?: { readonly destroyed: boolean };
+  readonly stream?: Connection;
 }
 
 /**
  * A signal for the work on a request: aborts with a `ClientDisconnectedError` when the client leaves before its answer
  * was sent, at once when it has left already, and never after that. Leaves no listener once the response is closed.
+ *
+ * Over HTTP/1.1 Node stops to read from a connection while more of a request's body waits to be read than it takes in
+ * ahead (64 kB, 16 kB on Node 20). Until it is read, nothing tells that a client has left.
  */
 export function clientGone(request: ServedRequest, response: ServedResponse): AbortSignal {
   const controller = new AbortController();
-  onClientGone(request, response, () => controller.abort(new ClientDisconnectedError('client-gone')));
+  const leave = (): void => controller.abort(new ClientDisconnectedError('client-gone'));
+  if (isClientGone(request, response)) leave();
+  if (controller.signal.aborted || isSent(response)) return controller.signal;
 
+  const end = (): void => {
+    stops.forEach((stop) => stop());
+    if (!isSentAtEnd(request, response)) leave();
+  };
+  // A connection outlives the response, whose own end is the sign to forget it.
+  const stops = [onConnectionClosed(request, response, end), onClose(response, end)];
   return controller.signal;
 }
 
 /**
  * Calls back, once, when the client leaves before its answer was sent; before it returns, when it has left already.
  *
- * @returns What stops watching. Not needed once the response is closed.
+ * @returns What stops watching: to be called when the answer is under way, since a connection that is kept remembers.
  */
-export function onClientGone(request: ServedRequest, response: ServedResponse, callback: () => void): () => void {
-  if (isSent(response)) return () => {};
-  if (hasLeft(request, response)) {
+export function onClientGone(
+  request: ServedRequest | undefined,
+  response: ServedResponse,
+  callback: () => void,
+): () => void {
+  if (isClientGone(request, response)) {
     callback();
     return () => {};
   }
+  if (isSent(response)) return () => {};
 
-  const stop = (): void => {
-    response.off('close', close);
-    leaveQueue?.();
-  };
-  const close = (): void => {
-    stop();
+  return onConnectionClosed(request, response, () => {
     if (!isSent(response)) callback();
-  };
-  response.on('close', close);
-  const leaveQueue = isQueued(response) ? onSocketClose(request.socket, close) : undefined;
-  return stop;
+  });
 }
 
-/** With HTTP/2, what was cut off looks finished too, but nobody has ended it. */
-function isSent(response: ServedResponse): boolean {
+/**
+ * Calls back, once, when the connection of a response that is still open closes; with HTTP/2, when its stream does.
+ * Listens on nothing else, except with imitations of Node's server that have no connection: there the response itself
+ * has to tell. What cannot be listened to, never does.
+ *
+ * @returns What stops watching: a connection that is kept remembers.
+ */
+export function onConnectionClosed(
+  request: ServedRequest | undefined,
+  response: ServedResponse,
+  callback: () => void,
+): () => void {
+  const connection = connectionOf(request, response);
+
+  return onClose(isClosable(connection) ? connection : response, callback);
+}
+
+/** Whether nobody can receive any more what has not left yet. */
+export function isClientGone(request: ServedRequest | undefined, response: ServedResponse): boolean {
+  return !isSent(response) && (response.destroyed === true || connectionOf(request, response)?.destroyed === true);
+}
+
+/**
+ * Whether a response has left as a whole. With HTTP/2, what was cut off before its end looks finished too, and what was
+ * cut off after it looks ended.
+ */
+export function isSent(response: ServedResponse): boolean {
   return response.writableEnded && response.writableFinished;
 }
 
-function hasLeft({ socket }: ServedRequest, response: ServedResponse): boolean {
-  return response.destroyed === true || response.stream?.destroyed === true || socket?.destroyed === true;
+/**
+ * The same in the very moment when a response finishes, or it or its connection closes. Over HTTP/1.1, Node 20 and 22
+ * call finished also what was cut off after all of it had been written; but then the connection has been lost before.
+ */
+export function isSentAtEnd(request: ServedRequest | undefined, response: ServedResponse): boolean {
+  const isLost = response.stream === undefined && request?.socket?.destroyed === true;
+
+  return !isLost && isSent(response);
 }
 
-/** Of pipelined requests all but the first: a response that has no socket yet is not closed together with it. */
-function isQueued(response: ServedResponse): boolean {
-  return response.socket === null;
+/** With HTTP/2 the socket of a request is a proxy, which adds listeners to the stream and removes them elsewhere. */
+function connectionOf(
+  request: ServedRequest | undefined,
+  response: ServedResponse,
+): Partial<Connection> | null | undefined {
+  return response.stream ?? request?.socket;
 }
 
-/** Those who wait for one socket to close, with one listener however many requests a client has sent ahead. */
-class SocketWatch {
+function isClosable(source: Partial<Closable> | null | undefined): source is Closable {
+  return typeof source?.on === 'function' && typeof source.off === 'function';
+}
+
+/** Those who wait for one thing to close, with one listener however many requests a client has sent at once. */
+class CloseWatch {
   private readonly waiting = new Set<() => void>();
-  private readonly socket: Closable;
-  private readonly closeAll = (): void => [...this.waiting].forEach((close) => close());
+  private readonly source: Closable;
+  /** Over the set itself: who is stopped by one before it is not called. */
+  private readonly closeAll = (): void =>
+    this.waiting.forEach((callback) => {
+      this.leave(callback);
+      callback();
+    });
 
-  constructor(socket: Closable) {
-    this.socket = socket;
+  constructor(source: Closable) {
+    this.source = source;
   }
 
-  join(close: () => void): void {
-    if (this.waiting.size === 0) this.socket.on('close', this.closeAll);
-    this.waiting.add(close);
+  join(callback: () => void): void {
+    if (this.waiting.size === 0) this.source.on('close', this.closeAll);
+    this.waiting.add(callback);
   }
 
-  leave(close: () => void): void {
-    this.waiting.delete(close);
-    if (this.waiting.size === 0) this.socket.off('close', this.closeAll);
+  leave(callback: () => void): void {
+    if (this.waiting.delete(callback) && this.waiting.size === 0) this.source.off('close', this.closeAll);
   }
 }
 
-const watches = new WeakMap<object, SocketWatch>();
+const watches = new WeakMap<Closable, CloseWatch>();
 
-function onSocketClose(socket: ServedRequest['socket'], close: () => void): (() => void) | undefined {
-  if (socket === null || socket === undefined) return undefined;
+function onClose(source: Closable, callback: () => void): () => void {
+  if (!isClosable(source)) return () => {};
 
-  const watch = watches.get(socket) ?? new SocketWatch(socket);
-  watches.set(socket, watch);
-  watch.join(close);
-  return () => watch.leave(close);
+  const watch = watches.get(source) ?? new CloseWatch(source);
+  watches.set(source, watch);
+  watch.join(callback);
+  return () => watch.leave(callback);
 }

@@ -1,4 +1,4 @@
-import { Agent, type Server } from 'node:http';
+import { Agent, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import {
   Catch,
@@ -8,6 +8,7 @@ import {
   Injectable,
   Options,
   Post,
+  Req,
   Res,
   UseGuards,
   UseInterceptors,
@@ -31,6 +32,7 @@ import {
   type ResilienceModuleOptions,
   type ResiliencePolicy,
 } from '@nestjs/resilience';
+import { clientGone } from 'holdfast';
 import { finalize, tap } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { beforeClosing, freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
@@ -46,6 +48,9 @@ beforeEach(() => {
   seen.length = 0;
   Slow.open = () => {};
 });
+
+/** Node's own, or what Fastify wraps around that. */
+type Raw<Own> = Own & { readonly raw?: Own };
 
 /** Holds requests until the test lets them pass. */
 @Injectable()
@@ -144,6 +149,12 @@ class QuotesController {
   async written(@Signal() signal: AbortSignal, @Res() response: { send(body: string): void }) {
     response.send('written');
     await backend.call(signal);
+  }
+
+  @Get('by-hand')
+  async byHand(@Req() request: Raw<IncomingMessage>, @Res() response: Raw<ServerResponse>) {
+    const signals = Array.from({ length: 20 }, () => clientGone(request.raw ?? request, response.raw ?? response));
+    await Promise.allSettled(signals.map((signal) => backend.call(signal)));
   }
 
   @Get('plain')
@@ -453,6 +464,43 @@ onBothAdapters('A client that leaves', (start) => {
     await until(() => backend.states.filter((state) => state === 'cancelled').length === 2);
     await turns();
     expect(typesOf(app)).toEqual(['client-gone', 'client-gone']);
+  });
+
+  it.each([
+    ['nothing of it has arrived', ''],
+    ['a part of it has arrived', 'some'],
+    ['all of it has arrived', 'complete!!'],
+  ])('ends its attempt also when nobody reads the body of the request: %s', async (_what, body) => {
+    const app = await startQuotes();
+    const { port, hostname } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.write(`GET /all HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\n${body}`);
+    const running = await backend.reached(1);
+
+    socket.destroy();
+
+    await until(() => running.state === 'cancelled');
+    await turns();
+    expect(typesOf(app)).toEqual(['client-gone']);
+    expect(app.log.errors).toEqual([]);
+  });
+
+  it('is seen by hand where there is no plan, however often a handler asks, without a warning of Node', async () => {
+    const warn = vi.fn();
+    process.on('warning', warn);
+    beforeClosing(() => process.off('warning', warn));
+    const app = await startQuotes();
+    const request = send(`${app.url}/by-hand`);
+    await backend.reached(20);
+
+    request.destroy();
+
+    await until(() => backend.states.every((state) => state === 'cancelled'));
+    expect(backend.calls[0]?.signal?.reason).toBeInstanceOf(ClientDisconnectedError);
+    await turns();
+    expect(app.events).toEqual([]);
+    expect(warn).not.toHaveBeenCalled();
   });
 
   it('is not one whose answer is on its way', async () => {

@@ -169,6 +169,37 @@ onFastify('Over HTTP/2', (start) => {
     expect(app.resilience.circuitBreaker('files').stats.total).toBe(0);
   });
 
+  it('a file that is cut off after all of it was written is a departure too', async () => {
+    const { connection, app } = await open();
+    const stream = connection.request({ ':path': '/file' });
+    stream.on('error', () => {});
+    (await backend.reached(1)).answer(new StreamableFile(Buffer.alloc(3_000_000)));
+    await turns(50);
+
+    stream.close(constants.NGHTTP2_CANCEL);
+
+    await until(() => app.resilience.bulkhead('files').active === 0);
+    expect(app.events.map(({ type }) => type)).toEqual(['client-gone']);
+    expect(app.resilience.circuitBreaker('files').stats.total).toBe(0);
+  });
+
+  it('a client that resets its stream without an error, or a body that nobody has read, ends its attempt', async () => {
+    const { connection, app } = await open();
+    const streams = [
+      connection.request({ ':path': '/capped' }),
+      connection.request({ ':path': '/capped', 'content-type': 'text/plain' }, { endStream: false }),
+    ];
+    for (const [index, stream] of streams.entries()) {
+      stream.on('error', () => {});
+      const running = await backend.reached(index + 1);
+      stream.close(constants.NGHTTP2_NO_ERROR);
+      await until(() => running.state === 'cancelled');
+      expect(running.signal?.reason).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' });
+    }
+    await turns();
+    expect(app.log.errors).toEqual([]);
+  });
+
   it('a streamed file gives its slot back when the client resets the stream, though the connection stays', async () => {
     const { connection, request, app } = await open();
     const bulkhead = app.resilience.bulkhead('files');

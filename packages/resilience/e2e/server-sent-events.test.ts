@@ -1,6 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { connect } from 'node:net';
 import { Controller, HttpException, Sse, type MessageEvent } from '@nestjs/common';
-import { Bulkhead, CircuitBreaker, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
+import {
+  Bulkhead,
+  CircuitBreaker,
+  ClientDisconnectedError,
+  Fallback,
+  Retry,
+  Signal,
+  Timeout,
+} from '@nestjs/resilience';
 import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime, onBothAdapters, type Application } from './fixtures/application.js';
@@ -281,6 +290,29 @@ onBothAdapters('Server-sent events', (start) => {
 
     await turns();
     expect(feeds).toHaveLength(1);
+  });
+
+  it('give their slot back when they wait behind another answer on a connection that closes', async () => {
+    const app = await startFeeds();
+    const { port, hostname } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    const head = 'HTTP/1.1\r\nHost: test\r\n\r\n';
+    socket.write(`GET /limited ${head}GET /capped ${head}`);
+    await until(() => feeds.length === 2);
+    expect(app.resilience.bulkhead('feeds').active).toBe(1);
+
+    socket.destroy();
+
+    await until(() => app.resilience.bulkhead('feeds').active === 0);
+    expect(feeds.map(({ stops }) => stops)).toEqual([1, 1]);
+    expect(feeds.map(({ signal }) => signal.reason as unknown)).toEqual([
+      expect.any(ClientDisconnectedError),
+      expect.any(ClientDisconnectedError),
+    ]);
+    await turns();
+    expect(app.events.map(({ type }) => type)).toEqual(['client-gone', 'client-gone']);
+    expect(app.log.errors).toEqual([]);
   });
 
   it('are refused with a real 503 while no head has left: bulkhead', async () => {

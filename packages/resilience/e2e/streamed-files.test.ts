@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { Agent } from 'node:http';
-import { connect } from 'node:net';
+import { Agent, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { Controller, Get, StreamableFile } from '@nestjs/common';
 import {
@@ -159,6 +159,52 @@ onBothAdapters('A body that is read while it is sent', (start) => {
     // A generator that waits for its source cannot be stopped.
     if (kind !== 'an async generator') await until(() => source.destroyed);
   });
+
+  it('gives its slot back when the client leaves after all was written, and before all was sent: no success', async () => {
+    const app = await startFiles();
+    const opening = app.open('/file');
+    (await backend.reached(1)).answer(new StreamableFile(Buffer.alloc(20_000_000)));
+    const answer = await opening;
+    answer.pause();
+    await turns();
+    expect(app.state()).toMatchObject({ active: 1, total: 0 });
+
+    answer.leave();
+
+    await isIdle(app);
+    expect(app.state()).toMatchObject({ total: 0, abandoned: 0 });
+    expect(app.events.map(({ type }) => type)).toEqual(['client-gone']);
+  });
+
+  it.each(KINDS)(
+    'is sent without a warning of Node about listeners, and leaves none on a kept connection: %s',
+    async (_, bodyOf) => {
+      const warn = vi.fn();
+      process.on('warning', warn);
+      const sockets: Socket[] = [];
+      const app = await startFiles();
+      (app.app.getHttpServer() as Server).on('connection', (socket: Socket) => sockets.push(socket));
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      beforeClosing(() => {
+        process.off('warning', warn);
+        agent.destroy();
+      });
+      const counts: number[] = [];
+      for (let nth = 1; nth <= 12; nth++) {
+        const source = new PassThrough();
+        const answering = app.call('/file', { agent });
+        (await backend.reached(nth)).answer(bodyOf(source));
+        source.end('all');
+        expect((await answering).text).toBe('all');
+        await isIdle(app);
+        counts.push(sockets[0]?.listenerCount('close') ?? -1);
+      }
+
+      expect(sockets).toHaveLength(1);
+      expect(new Set(counts).size).toBe(1);
+      expect(warn).not.toHaveBeenCalled();
+    },
+  );
 
   it.each(KINDS)('that fails on the way is cut off, counts as failed, and is not repeated: %s', async (_, bodyOf) => {
     const app = await startFiles();

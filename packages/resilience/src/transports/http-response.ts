@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext, HttpServer } from '@nestjs/common';
-import { isCutOff, onConnectionClosed } from './connection.js';
+import { isClientGone, onClientGone } from 'holdfast/binding';
 import { beforeHead, type ResponseHead } from './response-head.js';
 import { followTransfer, onResponseOver, type TransferOutcome } from './transfer.js';
 
@@ -68,17 +68,18 @@ export class ResponseState {
 
   /** Whether the client has left before its answer had been sent. */
   get clientLeft(): boolean {
-    return this.response !== undefined && isCutOff(rawResponse(this.response));
+    if (this.response === undefined) return false;
+
+    const response = rawResponse(this.response);
+    return isClientGone(response.req, response);
   }
 
-  /** Calls `listener` when the client leaves before its answer was sent. Returns what stops watching. */
+  /** Calls `listener` when the client leaves before its answer was sent. What it returns has to be called then. */
   onClientLeft(listener: () => void): () => void {
     if (this.response === undefined) return () => {};
 
     const response = rawResponse(this.response);
-    return onConnectionClosed(response, () => {
-      if (isCutOff(response)) listener();
-    });
+    return onClientGone(response.req, response, listener);
   }
 
   /** Calls `listener`, once, when it has been sent completely, or will not be any more. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import { isSent, onConnectionClosed } from './connection.js';
+import { isClientGone, isSent, isSentAtEnd, onConnectionClosed } from 'holdfast/binding';
 
 /**
  * Bodies that are read while they are sent. Nest sends files, Node and web streams, web responses and async iterables
@@ -109,15 +109,18 @@ class WatchedIterable implements AsyncIterable<unknown> {
 
 /** Calls `listener` once when a response has been sent completely, or will not be any more. */
 export function onResponseOver(response: ServerResponse, listener: (complete: boolean) => void): void {
-  let over = false;
-  const end = (): void => {
-    if (over) return;
+  const { req: request } = response;
+  if (isSent(response) || isClientGone(request, response)) {
+    process.nextTick(listener, isSent(response));
+    return;
+  }
 
-    over = true;
+  const end = (): void => {
     stopWaiting();
-    listener(isSent(response));
+    response.removeListener('finish', end);
+    listener(isSentAtEnd(request, response));
   };
-  const stopWaiting = onConnectionClosed(response, end);
+  const stopWaiting = onConnectionClosed(request, response, end);
   response.once('finish', end);
 }
 

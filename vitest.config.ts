@@ -30,6 +30,7 @@ const compiled = (base: TestProjectInlineConfiguration, build: string): TestProj
 
 const BUILD_SHOP = 'examples/shop/e2e/build-shop.ts';
 const BUILD_HOME = 'examples/home-bff/e2e/build-home.ts';
+const BUILD_PAGE = 'examples/product-page/e2e/build-page.ts';
 const BUILD_CLIENT = 'examples/adaptive-client/e2e/build-client.ts';
 const BUILD_GATEWAY = 'examples/edge-gateway/e2e/build-gateway.ts';
 const TESTS_OF_EXAMPLES = ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts'];
@@ -52,7 +53,7 @@ export default defineConfig({
         BUILD_SHOP,
       ),
       alone(compiled(project('shop-walkthrough', 'examples/shop', ['e2e/walkthrough.test.ts']), BUILD_SHOP), 1),
-      project('product-page', 'examples/product-page', TESTS_OF_EXAMPLES),
+      alone(compiled(project('product-page', 'examples/product-page', TESTS_OF_EXAMPLES), BUILD_PAGE), 3),
       compiled(project('home-bff', 'examples/home-bff', TESTS_OF_EXAMPLES), BUILD_HOME),
       compiled(project('edge-gateway', 'examples/edge-gateway', TESTS_OF_EXAMPLES), BUILD_GATEWAY),
       alone(compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT), 2),

@@ -52,7 +52,9 @@ export class Steps {
   async run<V, const D extends SectionDeclaration>(step: D, ask: SectionFunction<V>): Promise<DeclaredValue<D, V>> {
     const before = this.#parts.remaining();
     try {
+      // #region step
       const value = await this.#parts.step(step, ask);
+      // #endregion
       this.#report(step, this.#missing(step));
       return value;
     } catch (error) {

@@ -85,8 +85,21 @@ describe('a deadline in a header', () => {
     expect(readDeadline(['x-request-timeout-ms', 'grpc-timeout', 'connect-timeout-ms'], value)).toBe(200);
   });
 
+  it('is asked for in lower case, as node:http has it, however it was named', () => {
+    const headers: Record<string, string> = { 'x-request-timeout-ms': '300' };
+
+    expect(readDeadline(['X-Request-Timeout-Ms'], (name) => headers[name])).toBe(300);
+  });
+
   it.each(['constructor', '__proto__', 'x-timeout'])('is not read from a header of no known form: %s', (name) => {
-    expect(read(name, '5')).toBeUndefined();
+    expect(() => read(name, '5')).toThrow(TypeError);
+    expect(() => read(name, '5')).toThrow(/^names: ".*" is no header that carries a deadline. Known: x-request/);
+  });
+
+  it('is refused with one name in place of a list, of which every letter would be a header', () => {
+    expect(() => readDeadline('grpc-timeout' as never, () => '5m')).toThrow(
+      'names: expected an array, got "grpc-timeout".',
+    );
   });
 });
 

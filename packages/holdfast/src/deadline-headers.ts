@@ -64,27 +64,31 @@ export function requireDeadlineHeader(name: unknown, path: string): string {
  * How long a caller will wait, in milliseconds above 0; `undefined` when it does not say, or not properly. The shortest
  * counts where several of the named headers are there.
  *
- * @param names Headers that the application trusts, in lower case.
- * @param read The value of a header, or all of them when it came more than once.
+ * @param names Headers that the application trusts.
+ * @param read The value of a header, or all of them when it came more than once. Given its name in lower case.
+ * @throws TypeError when deadlines do not travel in a header of one of these names.
  */
 export function readDeadline(
   names: readonly string[],
   read: (name: string) => string | readonly string[] | undefined,
 ): number | undefined {
+  if (!Array.isArray(names)) throw new OptionError('names', `expected an array, got ${show(names)}.`);
+
   let shortest: number | undefined;
-  for (const name of names) {
-    const budgetMs = readHeader(name, read(name));
+  for (const given of names as readonly string[]) {
+    const name = requireDeadlineHeader(given, 'names');
+    const budgetMs = readHeader(FORMS[name] as HeaderForm, read(name));
     if (budgetMs !== undefined && (shortest === undefined || budgetMs < shortest)) shortest = budgetMs;
   }
 
   return shortest;
 }
 
-function readHeader(name: string, value: string | readonly string[] | undefined): number | undefined {
+function readHeader(form: HeaderForm, value: string | readonly string[] | undefined): number | undefined {
   const single = typeof value === 'string' ? value : value?.length === 1 ? value[0] : undefined;
   if (single === undefined) return undefined;
 
-  const milliseconds = Object.hasOwn(FORMS, name) ? FORMS[name]?.read(single) : undefined;
+  const milliseconds = form.read(single);
   return milliseconds !== undefined && milliseconds >= 1 && milliseconds <= LONGEST_MS ? milliseconds : undefined;
 }
 

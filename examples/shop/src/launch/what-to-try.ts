@@ -27,7 +27,7 @@ Six exports at once: two run, three wait, one is refused:
   for i in 1 2 3 4 5 6; do curl -s -o /dev/null -w "%{http_code} after %{time_total} s\\n" ${shopUrl}/orders/export & done; wait
 Eight look-ups at the tracking partner: five go through, one waits a second, two are refused:
   for i in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null -w "%{http_code} after %{time_total} s\\n" ${shopUrl}/tracking/CAT00000$i & done; wait
-Let the carrier answer again. Once the breaker's openDuration is over, the next quotes are live:
+Let the carrier answer again. Once the breaker has been open for its openDuration, 30 seconds unless OPEN_DURATION says otherwise, the next quotes are live:
   curl -X POST ${carrierUrl}/mode -d '{"mode":"answer"}'
 `;
 }

@@ -147,5 +147,8 @@ function requireOrder(minMs: number, initialMs: number, maxMs: number): void {
   if (minMs > maxMs) throw new OptionError('min', `${minMs} ms is above max, which is ${maxMs} ms.`);
   if (initialMs >= minMs && initialMs <= maxMs) return;
 
-  throw new OptionError('initial', `${initialMs} ms is not between min (${minMs} ms) and max (${maxMs} ms).`);
+  throw new OptionError(
+    'initial',
+    `${initialMs} ms is not between min (${minMs} ms) and max (${maxMs} ms). Give an initial that is.`,
+  );
 }

@@ -65,6 +65,12 @@ describe('the headers of a degraded answer', () => {
     expect(() => degradedHeaders([], options as object)).toThrow(message);
   });
 
+  it('are of the list of what is missing, not of the answer that has it', () => {
+    expect(() => degradedHeaders({ degraded: [] } as never)).toThrow(
+      'degraded: expected an array, got an object. Pass the degraded of the answer.',
+    );
+  });
+
   it('know which headers revive a degraded answer', () => {
     expect(HEADERS_OF_WHOLE_ANSWERS).toEqual(['etag', 'last-modified', 'cdn-cache-control', 'surrogate-control']);
   });

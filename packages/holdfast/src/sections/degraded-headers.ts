@@ -1,5 +1,5 @@
 import type { DegradedSection } from './degraded.js';
-import { rejectUnknown, requireName, requireObject } from '../options.js';
+import { OptionError, rejectUnknown, requireName, requireObject, show } from '../options.js';
 import { ALL_SECTIONS, requireSectionName } from './section-name.js';
 
 export interface DegradedHeadersOptions {
@@ -33,6 +33,9 @@ export function degradedHeaders(
   degraded: readonly DegradedSection[],
   options: DegradedHeadersOptions = {},
 ): Record<string, string> {
+  if (!Array.isArray(degraded)) {
+    throw new OptionError('degraded', `expected an array, got ${show(degraded)}. Pass the degraded of the answer.`);
+  }
   requireObject(options, '', "Use { name: 'x-degraded' }.");
   rejectUnknown(options, ['name', 'cacheControl']);
   const { name = 'x-degraded', cacheControl = 'no-store' } = options;

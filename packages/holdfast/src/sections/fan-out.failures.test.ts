@@ -6,7 +6,7 @@ import { answerAfter, failAfter, hang } from '../../test/section-work.js';
 import { SectionFailedError, SiblingFailedError } from '../errors.js';
 import { EventRecorder } from '../testing/index.js';
 import { fanOut } from './fan-out.js';
-import { optional, required } from './section.js';
+import { optional, required, type Section } from './section.js';
 
 useFakeClock();
 
@@ -171,6 +171,15 @@ describe('a required section that fails', () => {
     const page = fanOut({ a: required(() => Promise.reject(error)) }, within);
 
     await expect(errorOf(page)).resolves.toMatchObject({ status });
+  });
+
+  it('asks nobody to come back for what its dependency does not have', async () => {
+    const product = (error: unknown): Section<never> => required(() => Promise.reject(error), { retryAfter: '5s' });
+    const missing = fanOut({ product: product({ status: 404 }) }, within);
+    const down = fanOut({ product: product({ status: 503 }) }, within);
+
+    await expect(errorOf(missing)).resolves.toMatchObject({ status: 404, retryAfterMs: undefined });
+    await expect(errorOf(down)).resolves.toMatchObject({ status: 502, retryAfterMs: 5_000 });
   });
 
   it('answers as it asks to', async () => {

@@ -107,12 +107,12 @@ export class Part implements SectionOwner {
   get failure(): SectionFailedError {
     const { name: section, degraded, error: cause, settings } = this;
     const { reason } = degraded as DegradedSection;
-    const status = settings.status ?? passingStatus(cause) ?? 502;
+    const passing = settings.status === undefined ? passingStatus(cause) : undefined;
+    const status = settings.status ?? passing ?? 502;
+    // What is not there will not be there in five seconds either.
+    const retryAfterMs = passing === undefined ? settings.retryAfterMs : undefined;
 
-    return new SectionFailedError(
-      { section, reason, cause, status, retryAfterMs: settings.retryAfterMs },
-      this.answer.name,
-    );
+    return new SectionFailedError({ section, reason, cause, status, retryAfterMs }, this.answer.name);
   }
 
   private fail(reason: DegradedReason, error: unknown): void {

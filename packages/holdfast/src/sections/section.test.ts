@@ -65,7 +65,7 @@ describe('a section that fails closed', () => {
     [{ status: '503' }, /^status: .*got "503"/],
     [{ retryAfter: 0 }, /^retryAfter: .*greater than 0/],
     [{ retryAfter: 'soon' }, /^retryAfter: Invalid duration "soon"/],
-    [{ fallback: null }, /^fallback: unknown option/],
+    [{ fallback: null }, /^fallback: nothing stands in for a required section, given null. Use optional\(\)/],
     [{ onFailure: 'open' }, /^onFailure: expected 'closed' here, got "open". Use optional\(\)/],
   ])('refuses %j', (options, message) => {
     expect(() => declareRequired(options)).toThrow(message);
@@ -101,7 +101,11 @@ describe('a section that is declared as data', () => {
     ['another direction', { name: 'flags', onFailure: 'shut' }, /^onFailure: .*got "shut"/],
     ['no name', { onFailure: 'closed' }, /^name: undefined is no name/],
     ['no fallback where it fails open', { name: 'flags', onFailure: 'open' }, /^fallback: is missing/],
-    ['a fallback where it fails closed', { name: 'a', onFailure: 'closed', fallback: 1 }, /^fallback: unknown option/],
+    [
+      'a fallback where it fails closed',
+      { name: 'a', onFailure: 'closed', fallback: 1 },
+      /^fallback: .*given 1\. .*'open'/,
+    ],
   ])('refuses %s', (_what, declaration, message) => {
     expect(() => declaredSection(declaration as never, run)).toThrow(message);
   });

@@ -48,7 +48,7 @@ export interface RequiredOptions<B extends SectionsBefore = Record<never, never>
   readonly onFailure?: 'closed' | undefined;
   /** The status of the answer when this section fails: from 400 to 599. Default 502, or a dependency's 404 or 410. */
   readonly status?: number | undefined;
-  /** When to try again, told to the client of an answer that failed. Default: what the error says. */
+  /** When to try again, told to the client of an answer that failed; not with a dependency's 404 or 410. Default: nothing. */
   readonly retryAfter?: Duration | undefined;
 }
 
@@ -125,6 +125,7 @@ export function required<V, const B extends SectionsBefore = Record<never, never
 ): Section<V> {
   requireFunction(run, 'run');
   requireObject(options, '', "Use { timeout: '300ms' }.");
+  refuseFallback(options);
   rejectUnknown(options, REQUIRED);
   requireDirection(options.onFailure, 'closed', 'optional');
   const { status, retryAfter } = options;
@@ -246,6 +247,17 @@ function requireSections(after: SectionsBefore): void {
       }
     }
   });
+}
+
+/** The likeliest mistake has a remedy of its own. */
+function refuseFallback(options: object): void {
+  if (!('fallback' in options)) return;
+
+  throw new OptionError(
+    'fallback',
+    `nothing stands in for a required section, given ${show(options.fallback)}. Use optional(), or onFailure: 'open' ` +
+      'in a declaration.',
+  );
 }
 
 function requireDirection(given: unknown, expected: string, other: string): void {

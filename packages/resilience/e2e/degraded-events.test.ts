@@ -219,6 +219,21 @@ onBothAdapters('A section that fails', (start) => {
     expect(log.lines).toEqual(['[PagesController] reviews: Not answered within the budget of 100ms']);
   });
 
+  it('is part of a fan-out that budgets() lists once it has run', async () => {
+    const { call, resilience } = await startPages();
+    const listed = () => resilience.budgets().filter(({ source }) => source.includes('>'));
+    expect(listed()).toEqual([]);
+    await call('/steps');
+    await call('/chain');
+    await call('/exhausted');
+
+    expect(listed().map(({ source, worstCaseMs, arithmetic }) => [source, worstCaseMs, arithmetic])).toEqual([
+      ['PagesController.steps > steps', 1_000, 'its own budget of 1000 ms'],
+      ['PagesController.chain > fan-out', 2_000, 'at most the 2000 ms around'],
+      ['PagesController.exhausted > page', 100, 'its own budget of 100 ms'],
+    ]);
+  });
+
   it('is told by the copy of the package that its application has', async () => {
     const { call, events } = await startPages();
     vi.resetModules();

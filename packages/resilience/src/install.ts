@@ -1,14 +1,15 @@
 import { channel, type Channel } from 'node:diagnostics_channel';
 import { ResiliencePolicy, subscribe, type AttemptContext, type ExecuteOptions, type ResilienceEvent } from 'holdfast';
-import { EVENT_TYPES } from 'holdfast/binding';
+import { EVENT_TYPES, observeAnswers } from 'holdfast/binding';
 import type { Observable } from 'rxjs';
 import { announceDegraded } from './degradation/degraded-events.js';
 import { observe } from './entrypoint/observable.js';
+import { servedCall } from './entrypoint/served-call.js';
 
 /**
  * What importing this package adds to the engine: `executeObservable()` on every policy, a publication of every event
- * of the process on `nestjs:resilience:<type>`, and the news of fan-outs for the applications. Once per copy of the engine, however many copies of this package
- * there are, so that every event is published once.
+ * of the process on `nestjs:resilience:<type>`, and the news of fan-outs for the applications. Once per copy of the
+ * engine, however many copies of this package there are, so that every event is published once.
  */
 
 declare module 'holdfast' {
@@ -36,6 +37,7 @@ function install(engine: Record<symbol | string, unknown>): void {
   Object.defineProperty(engine, INSTALLED, { value: true });
   Object.defineProperty(engine, 'executeObservable', { value: observe, configurable: true, writable: true });
   subscribe(publish);
+  observeAnswers(({ name, budgetMs, scope }) => servedCall(scope)?.noteAnswer({ name, budgetMs }));
 }
 
 /** A subscriber of a channel throws as Node's channels do: without an effect on the publisher. */

@@ -81,7 +81,10 @@ export class ResilienceService {
     return this.registry.outboundRateLimits.created();
   }
 
-  /** How long each entrypoint with resilience settings may keep its caller waiting, with the arithmetic. */
+  /**
+   * How long each entrypoint with resilience settings may keep its caller waiting, with the arithmetic. A fan-out is
+   * listed under its entrypoint once it has run there.
+   */
   budgets(): TimeBudget[] {
     return this.planner.budgets();
   }

@@ -2,6 +2,7 @@ import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import { ClientDisconnectedError } from 'holdfast';
 import type { Attempt, Pipeline, Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
+import type { AnswerBudgets } from './answer-budgets.js';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
 import { SERVED_CALL, type ServedCall } from './served-call.js';
@@ -16,6 +17,8 @@ export interface Outlet {
   readonly mark: (answer: unknown, context: ExecutionContext) => void;
   /** Tells `events$`. */
   readonly tell: ServedCall['tell'];
+  /** The fan-outs of its handlers. */
+  readonly answers: AnswerBudgets;
 }
 
 /** One call of an entrypoint. */
@@ -64,6 +67,7 @@ export class EntrypointExecution extends ObservableExecution {
       source: plan.source,
       className: context.getClass().name,
       tell: outlet.tell,
+      noteAnswer: (answer) => outlet.answers.note(plan.source, answer),
       loggedSections: new Set(),
     });
   }

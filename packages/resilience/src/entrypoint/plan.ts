@@ -12,6 +12,7 @@ import {
 } from 'holdfast/binding';
 import { PolicyRegistry } from '../registry.js';
 import { checkDecorated } from '../stage-options.js';
+import { AnswerBudgets } from './answer-budgets.js';
 import { describeHandler, methodNameOf, methodsOf, writesResponse, type Handler } from './handler.js';
 import { mergeStages, type Level, type MergedFallback, type MergedStages } from './merge-stages.js';
 import { readDeclarations, type Declarations, type EntrypointFallback } from './metadata.js';
@@ -51,6 +52,8 @@ export interface Draft {
 /** Turns the settings of handlers into plans. At bootstrap for all that there are, and later for those loaded lazily. */
 @Injectable()
 export class Planner {
+  /** Of the fan-outs that handlers have begun. */
+  readonly answers = new AnswerBudgets();
   // Weak, since frameworks may wrap a method anew for each call.
   readonly #plans = new Map<Function, WeakMap<Function, Plan | null>>();
   /** By class and name, so that handlers which are wrapped anew for each call do not add up. */
@@ -112,9 +115,13 @@ export class Planner {
     this.#instances.set(cls, instance);
   }
 
-  /** The worst case of every handler that has a plan. */
+  /** The worst case of every handler that has a plan, and of the fan-outs that have run in it. */
   budgets(): TimeBudget[] {
-    return [...this.#drafts.values()].flatMap((ofClass) => [...ofClass.values()].map((one) => this.#budgetOf(one)));
+    const ofHandlers = [...this.#drafts.values()].flatMap((ofClass) =>
+      [...ofClass.values()].map((one) => this.#budgetOf(one)),
+    );
+
+    return ofHandlers.flatMap((budget) => [budget, ...this.answers.under(budget)]);
   }
 
   #remember(draft: Draft): void {

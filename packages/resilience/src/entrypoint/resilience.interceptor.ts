@@ -34,7 +34,12 @@ export class ResilienceInterceptor implements NestInterceptor {
     this.abortOnDisconnect = settings.abortOnDisconnect;
     this.deadlines = new InboundDeadlines(settings);
     this.marks = new AnswerMarks(settings.degraded);
-    this.outlet = { translate: this.translate, mark: this.mark, tell: (event) => events.tell(event) };
+    this.outlet = {
+      translate: this.translate,
+      mark: this.mark,
+      tell: (event) => events.tell(event),
+      answers: planner.answers,
+    };
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

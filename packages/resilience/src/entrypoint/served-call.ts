@@ -1,5 +1,6 @@
 import type { ResilienceEvent } from 'holdfast';
 import type { Scope } from 'holdfast/binding';
+import type { BegunAnswer } from './answer-budgets.js';
 
 /** A call that an application serves under a plan, as code inside of it can find it. */
 export interface ServedCall {
@@ -9,6 +10,8 @@ export interface ServedCall {
   readonly className: string;
   /** Tells `events$` of the application. */
   readonly tell: (event: ResilienceEvent) => void;
+  /** Lets `budgets()` know of a fan-out. */
+  readonly noteAnswer: (answer: BegunAnswer) => void;
   /** Sections whose failure the log has. */
   readonly loggedSections: Set<string>;
 }

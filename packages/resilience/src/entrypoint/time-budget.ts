@@ -3,7 +3,7 @@ import { createBackoff, parseDuration } from 'holdfast/binding';
 
 /** How long one entrypoint may keep its caller waiting. */
 export interface TimeBudget {
-  /** The entrypoint, such as `ShippingController.getQuotes`. */
+  /** The entrypoint, such as `ShippingController.getQuotes`; with the name of a fan-out in it, `PagesController.page > fan-out`. */
   readonly source: string;
   /**
    * Milliseconds until the last attempt is given up, when each of them takes all of its time; at most the budget.

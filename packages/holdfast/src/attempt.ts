@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.js';
-import { livingScope, type AttemptContext, type Scope } from './scope.js';
+import { livingScope, type AttemptContext, type Bound, type Scope } from './scope.js';
 import { FollowerList, type Follower, type Link } from './signals.js';
 
 /**
@@ -11,8 +11,8 @@ export interface AttemptOwner {
   /** The work waits in one of our queues, or goes on. */
   markWaiting(waits: boolean): void;
   readonly deadline: Deadline | undefined;
-  /** When the work will be cut at the latest, on the engine's clock. */
-  readonly cutAt: number;
+  /** The limit that will cut the work. */
+  readonly bound: Bound | undefined;
   /** Whether anything is held for work that is given up. */
   readonly holdsForWork: boolean;
 }
@@ -64,8 +64,8 @@ export class Attempt implements AttemptContext, Scope {
     return this.owner?.deadline;
   }
 
-  get cutAt(): number {
-    return this.owner?.cutAt ?? Infinity;
+  get bound(): Bound | undefined {
+    return this.owner?.bound;
   }
 
   get ended(): boolean {

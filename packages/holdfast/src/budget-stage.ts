@@ -4,6 +4,7 @@ import { DeadlineExceededError, discount } from './errors.js';
 import type { EventSource } from './events.js';
 import type { Execution } from './execution.js';
 import type { Stage } from './pipeline.js';
+import type { Bound } from './scope.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from './timers.js';
 
 /** The settings of a budget, checked. */
@@ -58,8 +59,8 @@ export class BudgetStage implements Stage {
     return true;
   }
 
-  cutsAt(execution: Execution, at: number): number | undefined {
-    return (execution.frame(at) as RunningBudget | undefined)?.dueAt;
+  boundOf(execution: Execution, at: number): Bound | undefined {
+    return execution.frame(at) as RunningBudget | undefined;
   }
 
   expire(frame: RunningBudget, stalled: boolean): void {
@@ -83,9 +84,10 @@ export class BudgetStage implements Stage {
 }
 
 /** The budget of one call while it runs. */
-class RunningBudget implements LimitTarget {
+class RunningBudget implements LimitTarget, Bound {
   readonly execution: Execution;
   readonly at: number;
+  startedAt = 0;
   dueAt = Infinity;
   own: Deadline | undefined = undefined;
   private timer: Timer = undefined;
@@ -113,6 +115,7 @@ class RunningBudget implements LimitTarget {
   start(own: Deadline): void {
     this.own = own;
     this.execution.deadline = earliest(this.around, own);
+    this.startedAt = own.startedAt;
     this.dueAt = own.expiresAt;
     this.timer = startLimit(own.budgetMs, this);
   }

@@ -3,7 +3,7 @@ import { now } from './clock.js';
 import type { Deadline } from './deadline.js';
 import type { Duration } from './duration.js';
 import type { Pipeline, Stage } from './pipeline.js';
-import { currentScope, type AttemptContext, type Scope } from './scope.js';
+import { currentScope, earlierBound, type AttemptContext, type Bound, type Scope } from './scope.js';
 import { followSignal, type Follower } from './signals.js';
 import { Ties } from './ties.js';
 import { host } from '#host';
@@ -126,9 +126,9 @@ export abstract class Execution implements Follower, AttemptOwner {
     return ties !== undefined && (ties.callerLink !== undefined || ties.outerLink !== undefined);
   }
 
-  /** When what runs now will be cut at the latest, by a limit of this call or around it; `Infinity` without any. */
-  get cutAt(): number {
-    return Math.min(this.pipeline.cutAt(this), this.outer?.cutAt ?? Infinity);
+  /** The limit, of this call or around it, that will cut what runs now. */
+  get bound(): Bound | undefined {
+    return earlierBound(this.outer?.bound, this.pipeline.bound(this));
   }
 
   /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */

@@ -1,5 +1,6 @@
 import type { Attempt } from './attempt.js';
 import type { Execution } from './execution.js';
+import { earlierBound, type Bound } from './scope.js';
 
 /**
  * One stage of a pipeline; every policy is one.
@@ -21,8 +22,8 @@ export interface Stage {
   leave(execution: Execution, at: number): boolean;
   /** The work is about to be given up, and may run on; called before `leave`. */
   keepFor?(execution: Execution, at: number, attempt: Attempt): void;
-  /** When this stage will cut what runs inside, on the engine's clock. */
-  cutsAt?(execution: Execution, at: number): number | undefined;
+  /** The limit by which this stage will cut what runs inside. */
+  boundOf?(execution: Execution, at: number): Bound | undefined;
   /** Whether it may stand at several places of one pipeline. */
   readonly repeatable: boolean;
   /** Whether an attempt inside has a limit in time. */
@@ -78,11 +79,12 @@ export class Pipeline {
     return new Pipeline(stages);
   }
 
-  /** When one of the stages will cut a call that is inside of all of them. */
-  cutAt(execution: Execution): number {
-    const moments = this.stages.map((stage, at) => stage.cutsAt?.(execution, at) ?? Infinity);
-
-    return Math.min(Infinity, ...moments);
+  /** The limit that will cut a call which is inside of all stages. */
+  bound(execution: Execution): Bound | undefined {
+    return this.stages.reduce<Bound | undefined>(
+      (first, stage, at) => earlierBound(first, stage.boundOf?.(execution, at)),
+      undefined,
+    );
   }
 
   /** The longest fixed limit inside the stage at this place, in milliseconds; 0 when there is none. */

@@ -18,6 +18,23 @@ export interface AttemptContext {
 }
 
 /**
+ * A limit while it runs: how long it is tells how much of it whoever is cut has had. On the engine's clock.
+ *
+ * @internal
+ */
+export interface Bound {
+  readonly startedAt: number;
+  readonly dueAt: number;
+}
+
+/** The one that cuts first; an absent one never does. */
+export function earlierBound(one: Bound | undefined, other: Bound | undefined): Bound | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+
+  return one.dueAt <= other.dueAt ? one : other;
+}
+
+/**
  * A stretch of code that inherits; lives in the storage, also for other copies of the engine.
  *
  * @internal
@@ -27,8 +44,8 @@ export interface Scope extends AttemptContext {
   readonly ended: boolean;
   /** Whether its signal has aborted, or would have if somebody had asked for it. */
   readonly aborted: boolean;
-  /** When it will be cut at the latest by limits that hold for it, on the engine's clock; `Infinity` without any. */
-  readonly cutAt: number;
+  /** The limit that will cut it, the earliest of those that hold for it; `undefined` without any. */
+  readonly bound: Bound | undefined;
   /** The scope that it was opened in. */
   readonly outer: Scope | undefined;
   /** The execution that it belongs to, while it counts: a binding may recognise its own. */
@@ -118,8 +135,8 @@ class OpenScope implements Scope, Follower {
     return this.outer?.deadline;
   }
 
-  get cutAt(): number {
-    return this.outer?.cutAt ?? Infinity;
+  get bound(): Bound | undefined {
+    return this.outer?.bound;
   }
 
   /** While the outer scope counts; afterwards nothing keeps it from being collected. */

@@ -6,6 +6,7 @@ import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../erro
 import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
+import type { Bound } from '../scope.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
 
 /** How long after a deadline a call ends that has outlived whoever set it, in milliseconds. */
@@ -85,8 +86,8 @@ export class TimeoutPolicy extends StagePolicy {
   }
 
   /** @internal */
-  cutsAt(execution: Execution, at: number): number | undefined {
-    return (execution.frame(at) as RunningLimit | undefined)?.dueAt;
+  boundOf(execution: Execution, at: number): Bound | undefined {
+    return execution.frame(at) as RunningLimit | undefined;
   }
 
   /** @internal */
@@ -130,13 +131,13 @@ export class TimeoutPolicy extends StagePolicy {
  *
  * @internal
  */
-class RunningLimit implements LimitTarget {
+class RunningLimit implements LimitTarget, Bound {
   readonly execution: Execution;
   readonly at: number;
   limitMs = 0;
   /** The deadline, when it comes before the limit. */
   deadline: Deadline | undefined = undefined;
-  private readonly startedAt = now();
+  readonly startedAt = now();
   private timer: Timer = undefined;
   private readonly policy: TimeoutPolicy;
   private readonly waitedBefore: number;

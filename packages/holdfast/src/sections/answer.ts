@@ -4,7 +4,7 @@ import { parseDuration, type Duration } from '../duration.js';
 import { EventSource } from '../events.js';
 import type { ExecuteOptions } from '../execution.js';
 import { OptionError, requireBoolean, requireName, show } from '../options.js';
-import { currentScope, type Scope } from '../scope.js';
+import { currentScope, type Bound, type Scope } from '../scope.js';
 import type { DegradedSection } from './degraded.js';
 import type { SectionSettings } from './section.js';
 
@@ -156,19 +156,22 @@ export class Answer {
     const startedAt = now();
     const options = { policy: this.name, minRemainingMs };
     const own = this.budgetMs === Infinity ? undefined : Deadline.from(startedAt, this.budgetMs, options);
-    const leftMs = (this.scope?.cutAt ?? Infinity) - startedAt;
-    if (leftMs === Infinity) return own;
+    const bound = this.scope?.bound;
+    if (bound === undefined) return own;
 
-    const boundMs = Math.max(0, leftMs - Math.min(marginMs, leftMs * LARGEST_MARGIN_SHARE));
-    const around = Deadline.from(startedAt, boundMs, { ...options, inherited: this.isBoundFromOutside });
+    const leftMs = Math.max(0, bound.dueAt - startedAt);
+    const expiresAt = bound.dueAt - Math.min(marginMs, leftMs * LARGEST_MARGIN_SHARE);
+    // As long as the limit around: who is cut soon after a late start has not had his time, and says nothing.
+    const inherited = this.isBoundFromOutside(bound);
+    const around = Deadline.from(bound.startedAt, expiresAt - bound.startedAt, { ...options, inherited });
     return own === undefined ? around : earliest(around, own);
   }
 
   /** Whether the limit around was set on the other side of the wire. */
-  private get isBoundFromOutside(): boolean {
-    const { deadline, cutAt } = this.scope as Scope;
+  private isBoundFromOutside({ dueAt }: Bound): boolean {
+    const deadline = this.scope?.deadline;
 
-    return deadline?.inherited === true && deadline.expiresAt <= cutAt;
+    return deadline?.inherited === true && deadline.expiresAt <= dueAt;
   }
 
   private tell(scope: Scope): void {

@@ -21,6 +21,29 @@ const good = required(() => 1);
 const page = (options?: FanOutOptions): Promise<unknown> =>
   fanOut({ slow: optional(() => hang<number>(), open), good }, options);
 
+describe('a hanging dependency of an answer that is begun late in the limit around', () => {
+  it.each([
+    [490, 'open'],
+    [491, 'closed'],
+    [900, 'closed'],
+  ])('has failed when it has had half of that limit: begun after %d of 980 ms', async (begunAfter, state) => {
+    const policy = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const begin = async (): Promise<unknown> => {
+      await answerAfter(begunAfter, 'elsewhere');
+      return fanOut({ slow: optional(hang, { ...open, policy }), good }, { margin: 20 });
+    };
+    const around = [
+      new TimeoutPolicy(1_000).execute(begin),
+      new BudgetPolicy(1_000).execute(begin),
+      fanOut({ nested: required(begin, { timeout: 1_000 }) }),
+    ];
+    await pass(1_000);
+
+    await expect(Promise.allSettled(around)).resolves.toMatchObject(Array(3).fill({ status: 'fulfilled' }));
+    expect(policy.state).toBe(state);
+  });
+});
+
 describe('an answer inside of a limit', () => {
   it.each<[string, number, FanOutOptions, number]>([
     ['20 ms before it', 1_000, {}, 980],

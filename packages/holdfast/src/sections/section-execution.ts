@@ -6,7 +6,7 @@ import { Execution, type Work } from '../execution.js';
 import { Pipeline, type Stage } from '../pipeline.js';
 import { RetryPolicy } from '../policies/retry.js';
 import type { ResiliencePolicy } from '../policy.js';
-import { isThenable } from '../scope.js';
+import { isThenable, type Bound } from '../scope.js';
 import { timeLimitError } from '../time-limit-error.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
 import type { Answer } from './answer.js';
@@ -101,6 +101,13 @@ export class SectionExecution extends Execution implements LimitTarget {
     const { timeout } = this.owner.settings;
     if (this.dueAt <= now()) this.replaceByFailure(this.exceeded(true));
     else if (typeof timeout === 'object') timeout.record(this.ranMs());
+  }
+
+  /** What is started late in the answer has not had all of its time. */
+  ownBound(): Bound | undefined {
+    const { cutBy, dueAt, startedAt = 0 } = this;
+
+    return dueAt === Infinity ? undefined : { startedAt: cutBy?.startedAt ?? startedAt, dueAt };
   }
 
   /** What refuses a section that would have no time to run in. */
@@ -199,8 +206,8 @@ class SectionLimit implements Stage {
     return true;
   }
 
-  cutsAt(execution: Execution): number {
-    return (execution as SectionExecution).dueAt;
+  boundOf(execution: Execution): Bound | undefined {
+    return (execution as SectionExecution).ownBound();
   }
 }
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualWork } from '../test/manual-work.js';
 import { microtasks, outcomeOf } from '../test/outcome.js';
-import { hang } from '../test/section-work.js';
 import { WatchedController } from '../test/watched-signal.js';
 import { BulkheadFullError, DeadlineExceededError, ResilienceTimeoutError } from './errors.js';
 import { BudgetPolicy } from './policies/budget.js';
@@ -10,8 +9,6 @@ import { CircuitBreakerPolicy } from './policies/circuit-breaker.js';
 import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
-import { fanOut } from './sections/fan-out.js';
-import { optional } from './sections/section.js';
 import { EventRecorder } from './testing/index.js';
 
 // Only the timers are moved by hand; the engine's clock is the monotonic one, which the tests move by itself. So a
@@ -147,30 +144,6 @@ describe('a limit whose timer fires late', () => {
 
     expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(recorder.types).toEqual(['timeout']);
-  });
-
-  it('is over before one around it that is not as late', async () => {
-    const section = { a: optional(hang<string>, { timeout: 180, fallback: 'fallback' }) };
-    const call = outcomeOf(new TimeoutPolicy(200).execute(() => fanOut(section, { minimum: 0 })));
-    elapsed += 231;
-    vi.advanceTimersByTime(200);
-    await microtasks();
-    expect(call.state).toBe('pending');
-
-    await nextMacrotask();
-    expect(call.value).toMatchObject({ data: { a: 'fallback' } });
-  });
-
-  it('lets one around it be over that is not as late, when it has nothing to say itself', async () => {
-    const work = new ManualWork();
-    const inner = new TimeoutPolicy(180);
-    const call = outcomeOf(new TimeoutPolicy(200).execute(() => inner.execute(work.run).then(() => hang())));
-    elapsed += 231;
-    vi.advanceTimersByTime(200);
-    work.call(0).answer('was already there');
-    await nextMacrotask();
-
-    expect(call.value).toMatchObject({ timeoutMs: 200 });
   });
 });
 

@@ -42,6 +42,16 @@ describe('a hanging dependency of an answer that is begun late in the limit arou
     await expect(Promise.allSettled(around)).resolves.toMatchObject(Array(3).fill({ status: 'fulfilled' }));
     expect(policy.state).toBe(state);
   });
+
+  it('has failed when it has had half of what a reserve leaves', async () => {
+    const policy = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const slow = optional(() => policy.execute(hang), open);
+    const answer = outcomeOf(fanOut({ slow, good }, { budget: 1_000, reserve: 800 }));
+    await pass(200);
+
+    expect(answer.state).toBe('fulfilled');
+    expect(policy.state).toBe('open');
+  });
 });
 
 describe('an answer inside of a limit', () => {

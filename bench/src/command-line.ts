@@ -15,8 +15,11 @@ const RATIO: Effort = { rounds: 12, sliceMs: 15, warmUpMs: 250 };
 /** Many short slices for a small difference of two large times. */
 const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
 
-/** Long slices where each side has a process of its own, which finds the processor's caches full of the other's. */
-const APART: Effort = { rounds: 12, sliceMs: 50, warmUpMs: 1_000 };
+/**
+ * Long slices where a call goes through the kernel: a short one holds a few dozen of them, and tells above all how cold
+ * the processor's caches were when its turn came.
+ */
+const OVER_SOCKETS: Effort = { rounds: 20, sliceMs: 50, warmUpMs: 1_000 };
 
 /** Each slice is some hundred pages of 400 ms. */
 const LOAD: Effort = { rounds: 2, sliceMs: 0, warmUpMs: 0 };
@@ -25,7 +28,7 @@ const LOAD: Effort = { rounds: 2, sliceMs: 0, warmUpMs: 0 };
 const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
 
 function thorough(row: Row): Effort {
-  if (row.hooks === 'on-in-ours') return APART;
+  if (row.overSockets === true) return OVER_SOCKETS;
 
   if (row.measure === 'lateness') return LOAD;
 

@@ -25,6 +25,8 @@ export interface Row {
   readonly hooks: 'off' | 'on' | 'on-in-ours';
   /** Missing where a row only informs. */
   readonly target?: Target;
+  /** Whether a call is a request to a server. */
+  readonly overSockets?: true;
   /** Loaded in the measured process only, so that no other case leaves traces in it. */
   readonly sides: () => Promise<Sides>;
 }
@@ -230,6 +232,7 @@ const nest: readonly Row[] = [
     measure: 'difference',
     hooks: 'on',
     target: { node20: 8, node24: 6 },
+    overSockets: true,
     sides: async () => (await import('./cases/nest-loopback.js')).quotesOverLoopback(),
   },
   {
@@ -238,6 +241,7 @@ const nest: readonly Row[] = [
     against: 'hooks off',
     measure: 'difference',
     hooks: 'on-in-ours',
+    overSockets: true,
     sides: async () => (await import('./cases/nest-loopback.js')).passThroughOverLoopback(),
   },
 ];

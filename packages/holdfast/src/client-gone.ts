@@ -1,4 +1,5 @@
 import { ClientDisconnectedError } from './errors.js';
+import { hiddenField } from './hidden-field.js';
 
 /**
  * Whether whoever sent a request still waits for its answer. The request cannot tell: it is closed as soon as its body
@@ -128,38 +129,68 @@ function isClosable(source: Partial<Closable> | null | undefined): source is Clo
   return typeof source?.on === 'function' && typeof source.off === 'function';
 }
 
+type Callback = () => void;
+
 /** Those who wait for one thing to close, with one listener however many requests a client has sent at once. */
 class CloseWatch {
-  private readonly waiting = new Set<() => void>();
   private readonly source: Closable;
-  /** Over the set itself: who is stopped by one before it is not called. */
-  private readonly closeAll = (): void =>
-    this.waiting.forEach((callback) => {
-      this.leave(callback);
-      callback();
-    });
+  /** Most connections carry one request at a time. */
+  private first: Callback | undefined = undefined;
+  private others: Set<Callback> | undefined = undefined;
 
   constructor(source: Closable) {
     this.source = source;
   }
 
-  join(callback: () => void): void {
-    if (this.waiting.size === 0) this.source.on('close', this.closeAll);
-    this.waiting.add(callback);
+  join(callback: Callback): void {
+    if (this.isEmpty) this.source.on('close', this.closeAll);
+    if (this.first === undefined) this.first = callback;
+    else (this.others ??= new Set()).add(callback);
   }
 
-  leave(callback: () => void): void {
-    if (this.waiting.delete(callback) && this.waiting.size === 0) this.source.off('close', this.closeAll);
+  leave(callback: Callback): void {
+    if (this.forget(callback) && this.isEmpty) this.source.off('close', this.closeAll);
+  }
+
+  private get isEmpty(): boolean {
+    return this.first === undefined && (this.others === undefined || this.others.size === 0);
+  }
+
+  private forget(callback: Callback): boolean {
+    if (this.first !== callback) return this.others?.delete(callback) === true;
+
+    this.first = undefined;
+    return true;
+  }
+
+  /** Each leaves before it is called, and who is stopped by one before it is not called. */
+  private readonly closeAll = (): void => {
+    const { first } = this;
+    if (first !== undefined) this.close(first);
+    this.others?.forEach((callback) => this.close(callback));
+  };
+
+  private close(callback: Callback): void {
+    this.leave(callback);
+    callback();
   }
 }
 
-const watches = new WeakMap<Closable, CloseWatch>();
+const watchOf = hiddenField<Closable, CloseWatch>();
 
-function onClose(source: Closable, callback: () => void): () => void {
+function onClose(source: Closable, callback: Callback): () => void {
   if (!isClosable(source)) return () => {};
 
-  const watch = watches.get(source) ?? new CloseWatch(source);
-  watches.set(source, watch);
+  const watch = watchFor(source);
   watch.join(callback);
   return () => watch.leave(callback);
+}
+
+function watchFor(source: Closable): CloseWatch {
+  const known = watchOf.of(source);
+  if (known !== undefined) return known;
+
+  const watch = new CloseWatch(source);
+  watchOf.give(source, watch);
+  return watch;
 }

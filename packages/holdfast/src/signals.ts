@@ -1,3 +1,5 @@
+import { hiddenField } from './hidden-field.js';
+
 /**
  * Who is aborted together with whom. Executions follow their caller's signal and the attempt that they were started
  * in, through lists of our own with constant cost for joining, leaving and a following of any size; a real listener
@@ -107,20 +109,20 @@ class SignalFollowers extends FollowerList {
   }
 }
 
-const followersOf = new WeakMap<AbortSignal, SignalFollowers>();
+const followersOf = hiddenField<AbortSignal, SignalFollowers>();
 
 /** Follows a signal that has not aborted yet. */
 export function followSignal(signal: AbortSignal, follower: Follower): Link {
-  let followers = followersOf.get(signal);
+  let followers = followersOf.of(signal);
   if (followers === undefined) {
     followers = new SignalFollowers(signal);
-    followersOf.set(signal, followers);
+    followersOf.give(signal, followers);
   }
 
   return followers.add(follower);
 }
 
-const controllerOf = new WeakMap<AbortSignal, AbortController>();
+const controllerOf = hiddenField<AbortSignal, AbortController>();
 const collected = new FinalizationRegistry<Link>((link) => link.cut());
 
 /**
@@ -129,11 +131,11 @@ const collected = new FinalizationRegistry<Link>((link) => link.cut());
  */
 export function followWeakly(source: AbortSignal, controller: AbortController): void {
   const weakly = new WeakRef(controller.signal);
-  controllerOf.set(controller.signal, controller);
+  controllerOf.give(controller.signal, controller);
   const link = followSignal(source, {
     onAbort(reason) {
       const signal = weakly.deref();
-      if (signal !== undefined) controllerOf.get(signal)?.abort(reason);
+      if (signal !== undefined) controllerOf.of(signal)?.abort(reason);
     },
   });
   collected.register(controller.signal, link);

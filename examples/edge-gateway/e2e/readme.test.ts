@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createServer } from 'node:http';
 import { close, listen } from '../launch/listening.js';
 import { run } from '../launch/run.js';
+import { createSigning } from '../launch/signing.js';
 
 const START = fileURLToPath(new URL('../dist/launch/start.js', import.meta.url));
 const LAST = '# Excluded from the gateway';
@@ -124,6 +125,30 @@ describe('starting', () => {
     expect(printed.join()).toContain('Put a token that one of TOKEN_KEYS has signed into TOKEN.');
     expect(printed.join()).not.toContain('/delay/');
     expect(paths).toEqual(['/app/health']);
+  });
+
+  it('asks all of those for a request of somebody who has a token', async () => {
+    const paths: (string | undefined)[] = [];
+    const service = createServer(({ url }, response) => {
+      paths.push(url);
+      response.end('{"revoked":false}');
+    });
+    const { href } = await listen(service);
+    const signing = await createSigning();
+    const variables = {
+      AUTH_URL: `${href}auth`,
+      FLAGS_URL: href,
+      ORIGIN_URL: href,
+      TOKEN_KEYS: JSON.stringify(signing.keys),
+    };
+    const { gateway, stop } = await run({ ...variables, PORT: '0' }, () => {});
+    const headers = { authorization: `Bearer ${await signing.sign('visitor')}` };
+    const { status } = await fetch(new URL('/app/cart?a=1', gateway), { headers });
+    await stop();
+    await close(service);
+
+    expect(status).toBe(200);
+    expect(paths).toEqual(['/auth/revocations', '/v1/evaluate', '/app/cart?a=1']);
   });
 
   it.each([

@@ -7,8 +7,12 @@ import { ProductPageController } from './product-page.controller.js';
 import { ProductPageService } from './product-page.service.js';
 import { Upstreams } from './upstreams.js';
 
-/** An answer that is no JSON is an error, and not a text. */
-const HTTP = { responseType: 'json', transitional: { silentJSONParsing: false } } as const;
+/** An answer that is no JSON is an error, and not a text; one without an end is given up long before the limit. */
+const HTTP = {
+  responseType: 'json',
+  transitional: { silentJSONParsing: false },
+  maxContentLength: 1_000_000,
+} as const;
 
 @Module({
   imports: [HttpModule.register(HTTP), ResilienceModule.forRoot()],

@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Upstream } from '../src/upstreams.js';
 import { PageOnSockets } from './page-on-sockets.js';
 
 let page: PageOnSockets;
@@ -145,19 +146,72 @@ describe('The product page', () => {
   });
 });
 
-describe('An answer that is no JSON', () => {
+const CHUNK = Buffer.alloc(65_536, 'x');
+
+/** As much as its client takes, for ever. */
+function pour(response: ServerResponse): void {
+  const go = (): void => {
+    while (response.writable && response.write(CHUNK));
+  };
+  response.on('drain', go);
+  go();
+}
+
+const NO_ANSWERS: [string, (request: IncomingMessage, response: ServerResponse) => void][] = [
+  ['is no JSON', (_request, response) => void response.end('<html>secret-host')],
+  ['breaks off within its JSON', (_request, response) => void response.end('{"stars":')],
+  ['has no content', (_request, response) => void response.writeHead(204).end()],
+  ['is null', (_request, response) => void response.end('null')],
+  ['is a number', (_request, response) => void response.end('4.5')],
+  ['has no end', (_request, response) => pour(response.writeHead(200))],
+  ['is an error without an end', (_request, response) => pour(response.writeHead(500))],
+  ['redirects to itself', ({ url }, response) => void response.writeHead(302, { location: url }).end()],
+  ['is compressed by its own account only', (_request, response) => compressedWrongly(response)],
+  ['is a reset', (_request, response) => void response.socket?.resetAndDestroy()],
+  ['is not HTTP', (_request, response) => void response.socket?.end('HELO\r\n\r\n')],
+];
+
+function compressedWrongly(response: ServerResponse): void {
+  response.writeHead(200, { 'content-encoding': 'gzip' }).end('{}');
+}
+
+describe.each(NO_ANSWERS)('An answer that %s', (_what, listener) => {
   let server: Server;
+  let open = 0;
 
-  afterEach(() => void server.close());
-
-  it('is none', async () => {
-    server = createServer((_request, response) => response.end('<html>'));
+  /** The service that answers so, in place of a stub. */
+  async function startWith(name: Upstream): Promise<void> {
+    server = createServer((request, response) => {
+      open += 1;
+      response.once('close', () => (open -= 1));
+      listener(request, response);
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await page.stop();
-    await page.start({ reviews: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    const { body, status } = await page.get('/product-pages/7');
+    await page.start({ [name]: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  }
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('is none: the page comes without the part, and says nothing but that', TIMED, async () => {
+    await startWith('reviews');
+    const { body, headers, status } = await page.get('/product-pages/7');
 
     expect(status).toBe(200);
-    expect(body).toMatchObject({ reviews: null, degraded: ['reviews'] });
+    expect(body).toEqual({ ...whole, reviews: null, degraded: ['reviews'] });
+    expect(headers.get('x-degraded')).toMatch(/^reviews=upstream_error;\d+$/);
+    await vi.waitFor(() => expect(open).toBe(0));
+  });
+
+  it('is no product', TIMED, async () => {
+    await startWith('catalog');
+    const { body, status } = await page.get('/product-pages/7');
+
+    expect(status).toBe(502);
+    expect(body).toEqual(unavailable);
+    await vi.waitFor(() => expect(open).toBe(0));
   });
 });

@@ -21,7 +21,8 @@ import {
 export interface AdaptiveTimeoutOptions {
   /**
    * How the limit follows from latencies: a quantile of them times `factor`; `'rto'`, TCP's rule (RFC 6298), the
-   * smoothed mean plus six deviations; or the mean of the last `samples` times `factor`. Default `'quantile'`.
+   * smoothed mean plus six deviations; or the mean of the last `samples`, or of the later half of them where that is
+   * more, times `factor`. Default `'quantile'`.
    */
   readonly estimator?: 'quantile' | 'rto' | 'mean' | undefined;
   /** How many calls are seen before the limit leaves `initial`: whole, at least 1. Default 10. */

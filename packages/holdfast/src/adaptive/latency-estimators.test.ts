@@ -132,11 +132,21 @@ describe('the mean', () => {
     const estimator = new MeanEstimator(2, 2);
     answered(estimator, 2, 100);
     estimator.recordCut(200);
-    expect(estimator.limitMs()).toBe(150 * 2 * 2);
-    estimator.recordCut(600);
-    expect(estimator.limitMs()).toBe(400 * 2 * 4);
+    expect(estimator.limitMs()).toBe(200 * 2 * 2);
+    estimator.recordCut(800);
+    expect(estimator.limitMs()).toBe(800 * 2 * 4);
     estimator.record(100);
 
-    expect(estimator.limitMs()).toBe(350 * 2);
+    expect(estimator.limitMs()).toBe(450 * 2);
+  });
+
+  it('is that of the later half of the samples while calls get slower, and of all while they get quicker', () => {
+    const estimator = new MeanEstimator(10, 2);
+    answered(estimator, 10, 100);
+    answered(estimator, 5, 180);
+    expect(estimator.limitMs()).toBe(360);
+    answered(estimator, 5, 100);
+
+    expect(estimator.limitMs()).toBe(280);
   });
 });

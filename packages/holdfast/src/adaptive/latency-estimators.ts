@@ -139,18 +139,20 @@ export class RetransmissionEstimator implements LatencyEstimator {
   }
 }
 
-/** The mean of the last samples times a factor, doubled by each cut until a call is answered. */
+/**
+ * The mean of the last samples, or of the later half of them where that is more, times a factor, doubled by each cut
+ * until a call is answered. The later half sees a step up within half the calls, and the whole forgets it no sooner.
+ */
 export class MeanEstimator implements LatencyEstimator {
   readonly #factor: number;
-  readonly #samples: Float64Array;
-  #count = 0;
-  #next = 0;
-  #sum = 0;
+  readonly #samples: RecentSum;
+  readonly #later: RecentSum;
   #backoff = 1;
 
   constructor(samples: number, factor: number) {
-    this.#samples = new Float64Array(samples);
     this.#factor = factor;
+    this.#samples = new RecentSum(samples);
+    this.#later = new RecentSum(Math.ceil(samples / 2));
   }
 
   record(latencyMs: number): void {
@@ -164,15 +166,37 @@ export class MeanEstimator implements LatencyEstimator {
   }
 
   limitMs(): number {
-    return (this.#sum / Math.max(1, this.#count)) * this.#factor * this.#backoff;
+    return Math.max(this.#samples.mean, this.#later.mean) * this.#factor * this.#backoff;
   }
 
   #push(latencyMs: number): void {
-    const size = this.#samples.length;
-    if (this.#count === size) this.#sum -= this.#samples[this.#next] as number;
+    this.#samples.push(latencyMs);
+    this.#later.push(latencyMs);
+  }
+}
+
+/** The latest so many values, with their sum. */
+class RecentSum {
+  readonly #values: Float64Array;
+  #count = 0;
+  #next = 0;
+  #sum = 0;
+
+  constructor(size: number) {
+    this.#values = new Float64Array(size);
+  }
+
+  /** 0 of none. */
+  get mean(): number {
+    return this.#sum / Math.max(1, this.#count);
+  }
+
+  push(value: number): void {
+    const size = this.#values.length;
+    if (this.#count === size) this.#sum -= this.#values[this.#next] as number;
     else this.#count += 1;
-    this.#samples[this.#next] = latencyMs;
-    this.#sum += latencyMs;
+    this.#values[this.#next] = value;
+    this.#sum += value;
     this.#next = (this.#next + 1) % size;
   }
 }

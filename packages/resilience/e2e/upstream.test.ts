@@ -113,6 +113,7 @@ onBothAdapters('An upstream that is slow', (start) => {
   it.each(WAYS)('and answers in time is passed on: %s', async (way) => {
     upstream.behave({ status: 200, json: { fine: true } });
     const { call } = await startProxy();
+    freezeTime();
 
     expect((await call(way)).body).toEqual({ fine: true });
     await until(() => upstream.states[0] === 'answered');

@@ -15,6 +15,7 @@ import {
 } from './resilience.options.js';
 import { ResilienceService } from './resilience.service.js';
 import { SETTINGS } from './settings.js';
+import { Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
@@ -44,6 +45,7 @@ function refuseBareImport(): never {
   providers: [
     PolicyRegistry,
     Planner,
+    Transports,
     Explorer,
     ResilienceService,
     ResilienceEvents,
@@ -59,6 +61,7 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
   constructor(
     private readonly explorer: Explorer,
     private readonly events: ResilienceEvents,
+    private readonly transports: Transports,
   ) {
     super();
   }
@@ -86,8 +89,8 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
   }
 
   /** @internal */
-  onModuleInit(): void {
-    this.explorer.explore();
+  async onModuleInit(): Promise<void> {
+    await this.transports.prepare(this.explorer.explore());
     this.events.join();
   }
 }

@@ -9,7 +9,7 @@ import {
 import { ResilienceError } from 'holdfast';
 import { now } from 'holdfast/binding';
 import { tap, type Observable } from 'rxjs';
-import { CLIENT_CLOSED_REQUEST, statusOf } from '../transports/http.js';
+import { CLIENT_CLOSED_REQUEST, statusOf } from '../transports/client-answer.js';
 import { ResponseState } from '../transports/http-response.js';
 import { partialIn } from './partial-answer.js';
 

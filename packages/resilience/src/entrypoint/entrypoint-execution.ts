@@ -6,15 +6,23 @@ import type { AnswerBudgets } from './answer-budgets.js';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
 import { SERVED_CALL, type ServedCall } from './served-call.js';
-import type { ResponseState } from '../transports/http-response.js';
-import { isStreamedBody } from '../transports/transfer.js';
+import type { Exchange, Transport } from '../transports/transport.js';
+
+/** A call whose answer or error is about to leave. */
+export interface OutletCall {
+  readonly context: ExecutionContext;
+  readonly transport: Transport;
+}
+
+/** What is sent in place of a value. */
+export function sentFor(value: unknown, { context, transport }: OutletCall): unknown {
+  return transport.outgoing === undefined ? value : transport.outgoing(value, context);
+}
 
 /** The application's side of all calls. */
 export interface Outlet {
   /** The error that leaves in place of this one. */
-  readonly translate: (error: unknown, context: ExecutionContext) => unknown;
-  /** Looks at an answer before it leaves. */
-  readonly mark: (answer: unknown, context: ExecutionContext) => void;
+  readonly translate: (error: unknown, call: OutletCall) => unknown;
   /** Tells `events$`. */
   readonly tell: ServedCall['tell'];
   /** The fan-outs of its handlers. */
@@ -22,14 +30,13 @@ export interface Outlet {
 }
 
 /** One call of an entrypoint. */
-export interface EntrypointCall {
-  readonly context: ExecutionContext;
+export interface EntrypointCall extends OutletCall {
   readonly next: CallHandler;
   readonly subscriber: Subscriber<unknown>;
   readonly plan: Plan;
   readonly repeats: boolean;
-  /** Over HTTP: what has happened to the response. */
-  readonly response: ResponseState | undefined;
+  /** Where it can be seen what becomes of the call on the wire. */
+  readonly exchange: Exchange | undefined;
   /** Whether the transport answers once, with the last value, when the handler has completed. */
   readonly answersAtEnd: boolean;
   /** Whether it is given up when its client leaves. */
@@ -74,15 +81,15 @@ export class EntrypointExecution extends ObservableExecution {
 
   /** Server-sent events begin with the first one, not with the head. */
   override isCommitted(): boolean {
-    return super.isCommitted() || (!this.call.plan.streamsEvents && this.call.response?.headersSent() === true);
+    return super.isCommitted() || (!this.call.plan.streamsEvents && this.call.exchange?.hasBegun() === true);
   }
 
   override start(): void {
-    const { endsWithClient, response } = this.call;
-    if (!endsWithClient || response === undefined) return super.start();
-    if (response.clientLeft) return this.onAbort(this.clientGone());
+    const { endsWithClient, exchange } = this.call;
+    if (!endsWithClient || exchange === undefined) return super.start();
+    if (exchange.clientLeft) return this.onAbort(this.clientGone());
 
-    this.stopWatching = response.onClientLeft(() => this.leaveWithClient());
+    this.stopWatching = exchange.onClientLeft(() => this.leaveWithClient());
     super.start();
   }
 
@@ -93,37 +100,39 @@ export class EntrypointExecution extends ObservableExecution {
   }
 
   override onValue(attempt: Attempt, value: unknown): void {
-    if (!this.call.answersAtEnd) super.onValue(attempt, value);
-    else if (this.call.response?.canBeFollowed === true && isStreamedBody(value)) this.sendStream(attempt, value);
+    const { answersAtEnd, exchange } = this.call;
+    if (!answersAtEnd) super.onValue(attempt, sentFor(value, this.call));
+    else if (exchange?.isStreamed(value) === true) this.sendStream(attempt, exchange, value);
     else (this.held ??= []).push(value);
   }
 
   /** Nest unsubscribes from streams whose client has left, maybe before we have heard of it. */
   protected override reasonOfLeaving(): unknown {
-    return this.call.response?.clientLeft === true ? this.clientGone() : super.reasonOfLeaving();
+    return this.call.exchange?.clientLeft === true ? this.clientGone() : super.reasonOfLeaving();
   }
 
   protected override deliver(ok: boolean, value: unknown): void {
     this.endWatch();
     if (ok && this.held !== undefined) this.release(this.held);
     this.held = undefined;
-    const { context, outlet, plan } = this.call;
+    const { outlet, plan } = this.call;
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
     if (plan.streamsEvents && value instanceof ClientDisconnectedError) this.delivered = true;
-    else super.deliver(ok, ok ? value : outlet.translate(value, context));
+    else super.deliver(ok, ok ? value : outlet.translate(value, this.call));
   }
 
   private release(values: readonly unknown[]): void {
-    this.call.outlet.mark(values.at(-1), this.call.context);
-    for (const value of values) this.subscriber.next(value);
+    const { call, subscriber } = this;
+    call.transport.mark?.(values.at(-1), call.context);
+    for (const value of values) subscriber.next(sentFor(value, call));
   }
 
   /** A body that is still to be read leaves now; the call ends, and gives back what it holds, with its transfer. */
-  private sendStream(attempt: Attempt, body: unknown): void {
+  private sendStream(attempt: Attempt, exchange: Exchange, body: unknown): void {
     this.commit();
     this.stopListening();
     this.endWatch();
-    const sent = this.call.response?.followTransfer(body, (outcome) => {
+    const sent = exchange.followTransfer(body, (outcome) => {
       if (outcome.state === 'left') this.leaveWithClient();
       else this.settle(attempt, outcome.state === 'sent', outcome.error);
     });

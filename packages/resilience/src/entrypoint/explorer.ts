@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { guardCaches } from '../degradation/cache-guard.js';
 import { PolicyRegistry } from '../registry.js';
-import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler } from './handler.js';
+import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
@@ -47,7 +47,8 @@ export class Explorer {
     this.watchSubclasses();
   }
 
-  explore(): void {
+  /** Returns what kinds of handlers there are. */
+  explore(): HandlerKinds[] {
     this.refuseSecondRegistration();
     this.checkGlobal();
     const classes = this.findClasses();
@@ -64,6 +65,8 @@ export class Explorer {
     warnings.push(...this.warnOfBudgets());
     if (!guardCaches(this.modules.values())) warnings.push(closedCache());
     for (const warning of warnings) this.logger.warn(warning);
+
+    return entrypoints.map(({ handler }) => handler.kinds);
   }
 
   /**

@@ -2,15 +2,12 @@ import type { ExecutionContext } from '@nestjs/common';
 import { readDeadline } from 'holdfast';
 import { BudgetStage, type Pipeline } from 'holdfast/binding';
 import type { Settings } from '../settings.js';
+import type { Transport } from '../transports/transport.js';
 import type { Plan } from './plan.js';
 
 const MIN_REMAINING_MS = 1;
 
-interface HttpRequest {
-  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-}
-
-/** What HTTP callers say about how long they will wait, in the headers that the application trusts. */
+/** What callers say about how long they will wait: by their protocol, or in the headers that the application trusts. */
 export class InboundDeadlines {
   private readonly headers: readonly string[];
   private readonly minRemainingMs: number;
@@ -21,11 +18,18 @@ export class InboundDeadlines {
   }
 
   /** How long the caller will wait, in milliseconds; `undefined` when it does not say, or not properly. */
-  read(context: ExecutionContext): number | undefined {
-    if (this.headers.length === 0 || context.getType() !== 'http') return undefined;
+  read(transport: Transport, context: ExecutionContext): number | undefined {
+    const told = this.readHeaders(transport, context);
+    const known = transport.patienceOf?.(context);
+    if (told === undefined || known === undefined) return told ?? known;
 
-    const headers = context.getArgByIndex<HttpRequest | undefined>(0)?.headers;
-    return headers && readDeadline(this.headers, (name) => headers[name]);
+    return Math.min(told, known);
+  }
+
+  private readHeaders(transport: Transport, context: ExecutionContext): number | undefined {
+    if (this.headers.length === 0 || transport.headerOf === undefined) return undefined;
+
+    return readDeadline(this.headers, (name) => transport.headerOf?.(context, name));
   }
 
   /** Whether there is too little to start anything. */

@@ -1,4 +1,3 @@
-import type { ExecutionContext } from '@nestjs/common';
 import { RequestMethod } from '@nestjs/common';
 import type { HandlerKinds } from './handler.js';
 
@@ -13,43 +12,12 @@ import type { HandlerKinds } from './handler.js';
  */
 export type RetryRule = 'never' | 'safe' | 'declared' | 'always';
 
-interface HttpRequest {
-  readonly method?: unknown;
-}
-
-interface GraphqlInfo {
-  readonly operation?: { readonly operation?: unknown };
-}
-
-const GRAPHQL_INFO = 3;
-
-/** Decides for the call at hand. */
-export function mayRepeat(plan: { readonly retry: RetryRule }, context: ExecutionContext): boolean {
-  const { retry } = plan;
+/** Decides for the call at hand, by what its transport says of it: has it no side effects? */
+export function mayRepeat({ retry }: { readonly retry: RetryRule }, isSafe: boolean | undefined): boolean {
   if (retry === 'never') return false;
   if (retry === 'always') return true;
 
-  return isSafe(context) ?? retry === 'declared';
-}
-
-/**
- * Whether a call has no side effects: on HTTP by the method of the actual request, on GraphQL by the operation.
- * `undefined` on transports that do not tell.
- */
-export function isSafe(context: ExecutionContext): boolean | undefined {
-  const transport = context.getType<string>();
-  if (transport === 'http') return isSafeMethod(context.getArgByIndex<HttpRequest>(0)?.method);
-  if (transport === 'graphql') {
-    return context.getArgByIndex<GraphqlInfo | undefined>(GRAPHQL_INFO)?.operation?.operation === 'query';
-  }
-
-  return undefined;
-}
-
-function isSafeMethod(method: unknown): boolean {
-  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return true;
-
-  return typeof method === 'string' && /^(?:get|head|options)$/i.test(method);
+  return isSafe ?? retry === 'declared';
 }
 
 const SAFE_ROUTES: ReadonlySet<RequestMethod> = new Set([

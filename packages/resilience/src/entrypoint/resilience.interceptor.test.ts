@@ -1,6 +1,7 @@
 import '../install.js';
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import { HttpException } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
 import {
   BulkheadPolicy,
   CircuitOpenError,
@@ -12,7 +13,9 @@ import {
 import { lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EventSource } from 'holdfast/binding';
+import type { PolicyRegistry } from '../registry.js';
 import { readSettings } from '../settings.js';
+import { Transports } from '../transports/transports.js';
 import type { Plan, Planner } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
 
@@ -68,11 +71,9 @@ function interceptorFor(plan: Plan | null, { mapErrors = true, adapter = true } 
     : undefined;
   const planner = { planFor: () => plan } as unknown as Planner;
 
-  return new ResilienceInterceptor(
-    planner,
-    { httpAdapter } as never,
-    { settings: readSettings({ mapErrors }) } as never,
-  );
+  const registry = { settings: readSettings({ mapErrors }) } as PolicyRegistry;
+
+  return new ResilienceInterceptor(planner, new Transports({ httpAdapter } as HttpAdapterHost, registry), registry);
 }
 
 const handlerOf = (handle: () => Observable<unknown>): CallHandler => ({ handle });

@@ -1,17 +1,19 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { ClientDisconnectedError, DeadlineExceededError } from 'holdfast';
+import { ClientDisconnectedError, DeadlineExceededError, ResilienceError } from 'holdfast';
 import { Observable, Subscriber } from 'rxjs';
-import { AnswerMarks } from '../degradation/answer-marks.js';
-import { partialIn } from '../degradation/partial-answer.js';
 import { PolicyRegistry } from '../registry.js';
 import type { AbortOnDisconnect } from '../resilience.options.js';
-import { ResponseState } from '../transports/http-response.js';
-import { mapError } from '../transports/map-error.js';
-import { EntrypointExecution, type EntrypointCall, type Outlet } from './entrypoint-execution.js';
+import { Transports } from '../transports/transports.js';
+import {
+  EntrypointExecution,
+  sentFor,
+  type EntrypointCall,
+  type Outlet,
+  type OutletCall,
+} from './entrypoint-execution.js';
 import { InboundDeadlines } from './inbound-deadline.js';
 import { Planner, type Plan } from './plan.js';
-import { isSafe, mayRepeat } from './repeatable.js';
+import { mayRepeat } from './repeatable.js';
 
 /**
  * Runs the plans of decorated handlers, turns resilience errors of all handlers into their transport's error, and marks
@@ -22,21 +24,18 @@ export class ResilienceInterceptor implements NestInterceptor {
   private readonly mapErrors: boolean;
   private readonly abortOnDisconnect: AbortOnDisconnect;
   private readonly deadlines: InboundDeadlines;
-  private readonly marks: AnswerMarks;
   private readonly outlet: Outlet;
 
   constructor(
     private readonly planner: Planner,
-    private readonly adapterHost: HttpAdapterHost,
+    private readonly transports: Transports,
     { events, settings }: PolicyRegistry,
   ) {
     this.mapErrors = settings.mapErrors;
     this.abortOnDisconnect = settings.abortOnDisconnect;
     this.deadlines = new InboundDeadlines(settings);
-    this.marks = new AnswerMarks(settings.degraded);
     this.outlet = {
       translate: this.translate,
-      mark: this.mark,
       tell: (event) => events.tell(event),
       answers: planner.answers,
     };
@@ -44,29 +43,41 @@ export class ResilienceInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const plan = this.planner.planFor(context.getClass(), context.getHandler());
-    if (plan !== null) return this.run(plan, context, next);
-    if (!this.mapErrors && context.getType() !== 'http') return next.handle();
+    const transport = this.transports.of(context);
+    if (plan !== null) return this.run(plan, { context, transport }, next);
+    if (!this.mapErrors && transport.mark === undefined && transport.outgoing === undefined) return next.handle();
 
-    return letOut(next.handle(), this.outlet, context);
+    return letOut(next.handle(), this.outlet, { context, transport });
   }
 
-  private run(plan: Plan, context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const kind = context.getType<string>();
-    const answersAtEnd = kind === 'graphql' || (kind === 'http' && !plan.streamsEvents);
-    const response = kind === 'http' ? new ResponseState(context, this.adapterHost.httpAdapter) : undefined;
-    const repeats = plan.withRetry !== plan.withoutRetry && mayRepeat(plan, context);
-    const endsWithClient = response !== undefined && this.endsWithClient(context);
+  private run(plan: Plan, { context, transport }: OutletCall, next: CallHandler): Observable<unknown> {
+    const isSafe = transport.isSafe(context);
+    const repeats = plan.withRetry !== plan.withoutRetry && mayRepeat(plan, isSafe);
+    const answersAtEnd = transport.answersOnce && !plan.streamsEvents;
+    const exchange = transport.exchangeOf(context);
+    const endsWithClient = exchange !== undefined && this.endsWithClient(isSafe ?? repeats);
     const { outlet } = this;
 
     return new Observable((subscriber) => {
-      this.start({ context, next, plan, subscriber, repeats, response, answersAtEnd, endsWithClient, outlet });
+      this.start({
+        context,
+        transport,
+        next,
+        plan,
+        subscriber,
+        repeats,
+        exchange,
+        answersAtEnd,
+        endsWithClient,
+        outlet,
+      });
     });
   }
 
   private start(call: EntrypointCall): void {
-    const { context, plan, repeats, subscriber } = call;
+    const { context, transport, plan, repeats, subscriber } = call;
     const { pipeline } = repeats ? plan.withRetry : plan.withoutRetry;
-    const patienceMs = this.deadlines.read(context);
+    const patienceMs = this.deadlines.read(transport, context);
     if (patienceMs !== undefined && this.deadlines.isOver(patienceMs)) return refuse(call, patienceMs);
 
     const bounded = patienceMs === undefined ? pipeline : this.deadlines.bound(pipeline, plan, patienceMs);
@@ -75,33 +86,31 @@ export class ResilienceInterceptor implements NestInterceptor {
     execution.start();
   }
 
-  private endsWithClient(context: ExecutionContext): boolean {
-    return this.abortOnDisconnect === 'safe' ? isSafe(context) === true : this.abortOnDisconnect === 'always';
+  /** Where calls do not say whether they have side effects, one that may be repeated may be given up as well. */
+  private endsWithClient(isSafe: boolean): boolean {
+    return this.abortOnDisconnect === 'safe' ? isSafe : this.abortOnDisconnect === 'always';
   }
 
   /** A client that has left is none of the errors that somebody else would answer with. */
-  private readonly translate: Outlet['translate'] = (error, context) => {
+  private readonly translate: Outlet['translate'] = (error, { context, transport }) => {
+    if (!(error instanceof ResilienceError)) return error;
+
     const maps = this.mapErrors || error instanceof ClientDisconnectedError;
-
-    return maps ? mapError(error, context, this.adapterHost.httpAdapter) : error;
-  };
-
-  private readonly mark: Outlet['mark'] = (answer, context) => {
-    const page = context.getType() === 'http' ? partialIn(answer) : undefined;
-    if (page !== undefined) this.marks.mark(page, new ResponseState(context, this.adapterHost.httpAdapter));
+    return maps ? transport.translate(error, context) : error;
   };
 }
 
 /** Answers a caller who has no time left for an answer, before anything is started. */
-function refuse({ context, outlet, plan, subscriber }: EntrypointCall, budgetMs: number): void {
-  const { source, events } = plan;
+function refuse(call: EntrypointCall, budgetMs: number): void {
+  const { outlet, subscriber } = call;
+  const { source, events } = call.plan;
   if (events.isObserved('deadline')) events.emit({ type: 'deadline', policy: source, source, budgetMs });
-  subscriber.error(outlet.translate(new DeadlineExceededError(budgetMs, source), context));
+  subscriber.error(outlet.translate(new DeadlineExceededError(budgetMs, source), call));
 }
 
 /** Without a plan: the values as they come, and what becomes of them and of errors on the way out. */
-function letOut(source: Observable<unknown>, outlet: Outlet, context: ExecutionContext): Observable<unknown> {
-  return new Observable((subscriber) => source.subscribe(new OutletSubscriber(subscriber, outlet, context)));
+function letOut(source: Observable<unknown>, outlet: Outlet, call: OutletCall): Observable<unknown> {
+  return new Observable((subscriber) => source.subscribe(new OutletSubscriber(subscriber, outlet, call)));
 }
 
 class OutletSubscriber extends Subscriber<unknown> {
@@ -111,23 +120,23 @@ class OutletSubscriber extends Subscriber<unknown> {
   constructor(
     private readonly target: Subscriber<unknown>,
     private readonly outlet: Outlet,
-    private readonly context: ExecutionContext,
+    private readonly call: OutletCall,
   ) {
     super(target);
   }
 
   protected override _next(value: unknown): void {
     this.last = value;
-    this.target.next(value);
+    this.target.next(sentFor(value, this.call));
   }
 
   protected override _error(error: unknown): void {
-    this.target.error(this.outlet.translate(error, this.context));
+    this.target.error(this.outlet.translate(error, this.call));
     this.unsubscribe();
   }
 
   protected override _complete(): void {
-    this.outlet.mark(this.last, this.context);
+    this.call.transport.mark?.(this.last, this.call.context);
     this.target.complete();
     this.unsubscribe();
   }

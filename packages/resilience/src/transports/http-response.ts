@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionContext, HttpServer } from '@nestjs/common';
 import { isClientGone, onClientGone } from 'holdfast/binding';
 import { beforeHead, type ResponseHead } from './response-head.js';
-import { followTransfer, onResponseOver, type TransferOutcome } from './transfer.js';
+import { followTransfer, isStreamedBody, onResponseOver, type TransferOutcome } from './transfer.js';
+import type { Exchange } from './transport.js';
 
 /**
  * What has happened to the response of an HTTP request, on any adapter. Other packages let calls of their own through
  * interceptors as if they were HTTP requests, without a response or with something else in its place: those have sent
  * nothing, and take no header.
  */
-export class ResponseState {
+export class ResponseState implements Exchange {
   private readonly response: object | undefined;
   private readonly adapter: HttpServer | undefined;
 
@@ -18,6 +19,10 @@ export class ResponseState {
     const response = context.getArgByIndex<unknown>(1);
     this.response = typeof response === 'object' && response !== null ? response : undefined;
     this.adapter = adapter;
+  }
+
+  hasBegun(): boolean {
+    return this.headersSent();
   }
 
   /** Node's own answer first: that of Fastify's reply turns true too late. */
@@ -66,7 +71,6 @@ export class ResponseState {
     return this.response !== undefined && typeof rawResponse(this.response).once === 'function';
   }
 
-  /** Whether the client has left before its answer had been sent. */
   get clientLeft(): boolean {
     if (this.response === undefined) return false;
 
@@ -74,7 +78,6 @@ export class ResponseState {
     return isClientGone(response.req, response);
   }
 
-  /** Calls `listener` when the client leaves before its answer was sent. What it returns has to be called then. */
   onClientLeft(listener: () => void): () => void {
     if (this.response === undefined) return () => {};
 
@@ -87,7 +90,10 @@ export class ResponseState {
     if (this.response !== undefined) onResponseOver(rawResponse(this.response), listener);
   }
 
-  /** Tells, once, how the transfer of a streamed body ended. Returns the body to send. */
+  isStreamed(value: unknown): boolean {
+    return this.canBeFollowed && isStreamedBody(value);
+  }
+
   followTransfer(body: unknown, tell: (outcome: TransferOutcome) => void): unknown {
     return this.response === undefined ? body : followTransfer(body, rawResponse(this.response), tell);
   }

@@ -1,53 +1,59 @@
-import { STATUS_CODES } from 'node:http';
-import { GoneException, HttpException, NotFoundException } from '@nestjs/common';
-import {
-  ClientDisconnectedError,
-  DeadlineExceededError,
-  ResilienceTimeoutError,
-  SectionFailedError,
-  type ResilienceError,
-} from 'holdfast';
-import { messageToClients, retryAfterSeconds } from './client-answer.js';
-import type { ResponseState } from './http-response.js';
+import type { ExecutionContext } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import type { ResilienceError } from 'holdfast';
+import { AnswerMarks } from '../degradation/answer-marks.js';
+import type { DegradedSettings } from '../degradation/degraded-options.js';
+import { partialIn } from '../degradation/partial-answer.js';
+import { toHttpException } from './http-exception.js';
+import { ResponseState } from './http-response.js';
+import type { Transport } from './transport.js';
 
-/** Of nginx, whose logs made it known. Nobody receives it. */
-export const CLIENT_CLOSED_REQUEST = 499;
-
-/**
- * The answer of an HTTP client whose request met a policy: 504 for a timeout, since 408 would blame the client, and 503
- * for a refusal, with `Retry-After` where the time is known. A section without which there is no answer has a status
- * of its own; where its dependency says that there is no such thing, the client is told just that.
- */
-export function toHttpException(error: ResilienceError, response: ResponseState): HttpException {
-  if (error instanceof ClientDisconnectedError) return clientGone(error);
-
-  const seconds = retryAfterSeconds(error);
-  if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
-  response.declareJson();
-  const statusCode = statusOf(error);
-  const options = { cause: error };
-  if (statusCode === 404) return new NotFoundException(undefined, options);
-  if (statusCode === 410) return new GoneException(undefined, options);
-
-  const reason = STATUS_CODES[statusCode] ?? 'Error';
-  return new HttpException(
-    { statusCode, error: reason, message: messageToClients(error), code: error.code },
-    statusCode,
-    options,
-  );
+interface HttpRequest {
+  readonly method?: unknown;
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** The status of that answer. */
-export function statusOf(error: ResilienceError): number {
-  if (error instanceof ClientDisconnectedError) return CLIENT_CLOSED_REQUEST;
-  if (error instanceof SectionFailedError) return error.status;
+/** HTTP on any adapter, server-sent events included. */
+export class HttpTransport implements Transport {
+  readonly answersOnce = true;
+  private readonly marks: AnswerMarks;
 
-  return error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError ? 504 : 503;
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    degraded: DegradedSettings,
+  ) {
+    this.marks = new AnswerMarks(degraded);
+  }
+
+  exchangeOf(context: ExecutionContext): ResponseState {
+    return new ResponseState(context, this.adapterHost.httpAdapter);
+  }
+
+  isSafe(context: ExecutionContext): boolean {
+    return isSafeMethod(requestOf(context)?.method);
+  }
+
+  headerOf(context: ExecutionContext, name: string): string | readonly string[] | undefined {
+    return requestOf(context)?.headers?.[name];
+  }
+
+  translate(error: ResilienceError, context: ExecutionContext): unknown {
+    return toHttpException(error, this.exchangeOf(context));
+  }
+
+  mark(answer: unknown, context: ExecutionContext): void {
+    const page = partialIn(answer);
+    if (page !== undefined) this.marks.mark(page, this.exchangeOf(context));
+  }
 }
 
-/** An HTTP exception, since those are not logged as errors of the server, and not one that a filter would alarm for. */
-function clientGone(error: ClientDisconnectedError): HttpException {
-  const body = { statusCode: CLIENT_CLOSED_REQUEST, error: 'Client Closed Request', message: error.message };
+function requestOf(context: ExecutionContext): HttpRequest | undefined {
+  return context.getArgByIndex<HttpRequest | undefined>(0);
+}
 
-  return new HttpException({ ...body, code: error.code }, CLIENT_CLOSED_REQUEST, { cause: error });
+/** RFC 9110, section 9.2.1. `TRACE` is not among them: nobody serves it. */
+function isSafeMethod(method: unknown): boolean {
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return true;
+
+  return typeof method === 'string' && /^(?:get|head|options)$/i.test(method);
 }

@@ -1,8 +1,9 @@
 import { HttpException, type ExecutionContext, type HttpServer } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
 import { CircuitOpenError } from 'holdfast';
 import { describe, expect, it } from 'vitest';
-import { ResponseState } from './http-response.js';
-import { mapError } from './map-error.js';
+import { readDegraded } from '../degradation/degraded-options.js';
+import { HttpTransport } from './http.js';
 
 /** As Express has it. */
 const adapter = {
@@ -10,6 +11,8 @@ const adapter = {
   setHeader: (response: { set(name: string, value: string): void }, name: string, value: string) =>
     response.set(name, value),
 } as unknown as HttpServer;
+
+const transport = new HttpTransport({ httpAdapter: adapter } as HttpAdapterHost, readDegraded());
 
 const contextOf = (...values: unknown[]) =>
   ({ getType: () => 'http', getArgByIndex: (index: number) => values[index] }) as unknown as ExecutionContext;
@@ -24,7 +27,7 @@ const NO_RESPONSES: [string, unknown[]][] = [
 describe('a call that is said to be an HTTP request and has no response', () => {
   it.each(NO_RESPONSES)('is told the error all the same: %s in its place', (_case, values) => {
     const error = new CircuitOpenError('carrier', 5_000);
-    const mapped = mapError(error, contextOf(...values), adapter) as HttpException;
+    const mapped = transport.translate(error, contextOf(...values)) as HttpException;
 
     expect(mapped).toBeInstanceOf(HttpException);
     expect(mapped.getStatus()).toBe(503);
@@ -32,7 +35,7 @@ describe('a call that is said to be an HTTP request and has no response', () => 
   });
 
   it.each(NO_RESPONSES)('has sent nothing, and tells no end of a transfer: %s in its place', (_case, values) => {
-    const state = new ResponseState(contextOf(...values), adapter);
+    const state = transport.exchangeOf(contextOf(...values));
 
     expect(state.headersSent()).toBe(false);
     expect(state.canBeFollowed).toBe(false);

@@ -1,0 +1,60 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { ResilienceError } from 'holdfast';
+import type { HandlerKinds } from '../entrypoint/handler.js';
+import type { TransferOutcome } from './transfer.js';
+
+/** How calls come into an application, and how answers leave it. */
+export interface Transport {
+  /** Whether it answers once, with the last value, when the handler has completed: until then nothing has left. */
+  readonly answersOnce: boolean;
+
+  /** Gets what it needs for handlers of these kinds, of packages that an application need not have. */
+  prepare?(kinds: readonly HandlerKinds[]): Promise<void>;
+
+  /** The call on the wire; `undefined` where nothing can be seen of it. */
+  exchangeOf(context: ExecutionContext): Exchange | undefined;
+
+  /** Whether a call has no side effects; `undefined` where calls do not tell. */
+  isSafe(context: ExecutionContext): boolean | undefined;
+
+  /** What the caller says under the name of a header, in lower case; a list when it says more than one thing. */
+  headerOf?(context: ExecutionContext, name: string): string | readonly string[] | undefined;
+
+  /** How long the caller waits, in milliseconds, where that is part of the protocol itself. */
+  patienceOf?(context: ExecutionContext): number | undefined;
+
+  /** The transport's own error in place of a policy's. */
+  translate(error: ResilienceError, context: ExecutionContext): unknown;
+
+  /** What is sent in place of a value; missing where values are sent as they are. */
+  outgoing?(value: unknown, context: ExecutionContext): unknown;
+
+  /** A last look at the answer, the last of the values, before it leaves. */
+  mark?(answer: unknown, context: ExecutionContext): void;
+}
+
+/** One call on the wire. */
+export interface Exchange {
+  /** Whether the handler itself has begun to answer. */
+  hasBegun(): boolean;
+
+  /** Whether the client has left before its answer had been sent. */
+  readonly clientLeft: boolean;
+
+  /** Calls `listener` when the client leaves before its answer was sent. What it returns has to be called then. */
+  onClientLeft(listener: () => void): () => void;
+
+  /** Whether a value is a body that is read while it is sent, whose end it tells. */
+  isStreamed(value: unknown): boolean;
+
+  /** Tells, once, how the transfer of such a body ended. Returns the body to send. */
+  followTransfer(body: unknown, tell: (outcome: TransferOutcome) => void): unknown;
+}
+
+/** Of a package that nobody has told us of. */
+export const UNKNOWN_TRANSPORT: Transport = {
+  answersOnce: false,
+  exchangeOf: () => undefined,
+  isSafe: () => undefined,
+  translate: (error) => error,
+};

@@ -1,0 +1,33 @@
+import { Injectable, type ExecutionContext } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { HandlerKinds } from '../entrypoint/handler.js';
+import { PolicyRegistry } from '../registry.js';
+import { GraphqlTransport } from './graphql.js';
+import { HttpTransport } from './http.js';
+import { RpcTransport } from './rpc.js';
+import { UNKNOWN_TRANSPORT, type Transport } from './transport.js';
+import { WebSocketTransport } from './websocket.js';
+
+/** The ways into an application, by the type that Nest gives the context of a call. */
+@Injectable()
+export class Transports {
+  private readonly byType: ReadonlyMap<string, Transport>;
+
+  constructor(adapterHost: HttpAdapterHost, { settings }: PolicyRegistry) {
+    this.byType = new Map<string, Transport>([
+      ['http', new HttpTransport(adapterHost, settings.degraded)],
+      ['graphql', new GraphqlTransport()],
+      ['rpc', new RpcTransport()],
+      ['ws', new WebSocketTransport()],
+    ]);
+  }
+
+  of(context: ExecutionContext): Transport {
+    return this.byType.get(context.getType<string>()) ?? UNKNOWN_TRANSPORT;
+  }
+
+  /** At bootstrap, for the handlers that there are: later, errors are translated at once. */
+  async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
+    for (const transport of this.byType.values()) await transport.prepare?.(kinds);
+  }
+}

@@ -283,8 +283,13 @@ describe('the flags', () => {
     'last-modified': 'Mon, 02 Nov 2026 10:00:00 GMT',
     'cdn-cache-control': 'max-age=600',
     'netlify-cdn-cache-control': 'max-age=600, durable',
-    'cdn-tag': 'cart',
+    'akamai-cache-control': 'max-age=600',
+    'edge-control': 'max-age=600',
+    expires: 'Mon, 02 Nov 2026 10:10:00 GMT',
     'surrogate-control': 'max-age=600',
+    'x-accel-expires': '600',
+    age: '5',
+    'cdn-tag': 'cart',
     'x-request-id': '7',
   };
 
@@ -304,6 +309,8 @@ describe('the flags', () => {
       'cache-control': 'no-store',
       'x-edge-degraded': 'flags=upstream_timeout;250',
       'x-flags': '',
+      age: '5',
+      'cdn-tag': 'cart',
       'x-request-id': '7',
     });
     expect(await answer?.text()).toBe('page');

@@ -15,6 +15,7 @@ export { now } from './clock.js';
 
 // Answers from several sections
 export { answerScope, observeAnswers, type AnswerObserver } from './sections/answer.js';
+export { refuseTakenHeader } from './sections/degraded-headers.js';
 
 // Requests
 export { isClientGone, isSent, isSentAtEnd, onClientGone, onConnectionClosed } from './client-gone.js';

@@ -46,7 +46,7 @@ export {
 } from './sections/section.js';
 export { PartialResponse, type PartialBody, type SectionTiming } from './sections/partial-response.js';
 export type { DegradedReason, DegradedSection } from './sections/degraded.js';
-export { degradedHeaders, HEADERS_OF_WHOLE_ANSWERS, type DegradedHeadersOptions } from './sections/degraded-headers.js';
+export { degradedHeaders, isHeaderOfWholeAnswers, type DegradedHeadersOptions } from './sections/degraded-headers.js';
 
 // Attempts
 export type { AttemptContext } from './scope.js';

@@ -9,4 +9,4 @@ export type { FetchFailure, FetchOutcome, FetchSuccess, TimeoutReason } from './
 export { reportTimeout, type TimeoutEvent } from './report.js';
 
 // Marks of a degraded answer, also in the engine's own exports
-export { degradedHeaders, type DegradedHeadersOptions } from '../sections/degraded-headers.js';
+export { degradedHeaders, isHeaderOfWholeAnswers, type DegradedHeadersOptions } from '../sections/degraded-headers.js';

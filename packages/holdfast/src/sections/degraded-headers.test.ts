@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DegradedSection } from './degraded.js';
-import { degradedHeaders, HEADERS_OF_WHOLE_ANSWERS } from './degraded-headers.js';
+import { degradedHeaders, isHeaderOfWholeAnswers } from './degraded-headers.js';
 
 const reviews: DegradedSection = { section: 'reviews', reason: 'upstream_timeout', waitedMs: 300 };
 const flags: DegradedSection = { section: 'flags', reason: 'budget_exhausted', waitedMs: 0 };
@@ -58,6 +58,8 @@ describe('the headers of a degraded answer', () => {
   it.each<[object | null, RegExp]>([
     [{ name: 'x degraded' }, /^name: "x degraded" is no name/],
     [{ name: '' }, /^name: "" is no name/],
+    [{ name: 'Cache-Control' }, /^name: "Cache-Control" means something else in an answer/],
+    [{ name: 'etag' }, /^name: "etag" means something else in an answer/],
     [{ cacheControl: '' }, /^cacheControl: expected a name/],
     [{ header: 'x-degraded' }, /^header: unknown option/],
     [null, /^expected an options object, got null/],
@@ -70,8 +72,38 @@ describe('the headers of a degraded answer', () => {
       'degraded: expected an array, got an object. Pass the degraded of the answer.',
     );
   });
+});
 
-  it('know which headers revive a degraded answer', () => {
-    expect(HEADERS_OF_WHOLE_ANSWERS).toEqual(['etag', 'last-modified', 'cdn-cache-control', 'surrogate-control']);
+describe('a header that a cache keeps or revives an answer by', () => {
+  it.each([
+    ['a validator', ['ETag', 'etag', 'Last-Modified']],
+    ['a time that old caches go by', ['Expires']],
+    ['what all networks heed before Cache-Control', ['CDN-Cache-Control', 'cdn-cache-control']],
+    [
+      'what one network heeds before it',
+      [
+        'Cloudflare-CDN-Cache-Control',
+        'Netlify-CDN-Cache-Control',
+        'Vercel-CDN-Cache-Control',
+        'Akamai-Cache-Control',
+        'X-LiteSpeed-Cache-Control',
+        'Surrogate-Control',
+        'Edge-Control',
+        'X-Accel-Expires',
+      ],
+    ],
+    ['the same of a network that nobody knows yet', ['ExampleNet-Cache-Control']],
+  ])('is %s', (_kind, names) => {
+    expect(names.filter((name) => !isHeaderOfWholeAnswers(name))).toEqual([]);
+  });
+
+  it.each([
+    ['the header that is replaced', ['Cache-Control']],
+    ['one that only says how old an answer is: without it caches would take it for fresh', ['Age']],
+    ['one by which what was kept is found, or thrown away', ['Vary', 'Surrogate-Key', 'Cache-Tag', 'CDN-Tag']],
+    ['one that tells what a cache has done', ['Cache-Status', 'X-Cache']],
+    ['any other control', ['Access-Control-Max-Age', 'X-DNS-Prefetch-Control', '-cache-control', 'X-Cache-Controller']],
+  ])('is not %s', (_kind, names) => {
+    expect(names.filter(isHeaderOfWholeAnswers)).toEqual([]);
   });
 });

@@ -10,15 +10,44 @@ export interface DegradedHeadersOptions {
 }
 
 /**
- * Headers with which a cache keeps, or revives, what it must not keep of a degraded answer. Whoever passes headers of
- * another answer on removes them.
+ * Validators let a cache revive what it has. The others speak to some caches only, which heed them in place of
+ * `Cache-Control`: old ones, Fastly's and Varnish's, Akamai's, nginx's.
  */
-export const HEADERS_OF_WHOLE_ANSWERS: readonly string[] = [
+const OF_WHOLE_ANSWERS: ReadonlySet<string> = new Set([
   'etag',
   'last-modified',
-  'cdn-cache-control',
+  'expires',
   'surrogate-control',
-];
+  'edge-control',
+  'x-accel-expires',
+]);
+
+/** What RFC 9213 calls targeted: `CDN-Cache-Control`, and one for each network that wants its own. */
+const TARGETED = /.-cache-control$/;
+
+/**
+ * Whether a cache keeps, or revives, by a header of this name what it must not keep of a degraded answer: validators,
+ * `Expires`, `Surrogate-Control`, `Edge-Control`, `X-Accel-Expires`, and every `…-Cache-Control`. Whoever passes headers
+ * of another answer on removes those, in any case of letters; `Cache-Control` itself is replaced.
+ */
+export function isHeaderOfWholeAnswers(name: string): boolean {
+  const lowered = name.toLowerCase();
+
+  return OF_WHOLE_ANSWERS.has(lowered) || TARGETED.test(lowered);
+}
+
+/** What else an answer says beside its sections. */
+const TAKEN: readonly string[] = ['cache-control', 'server-timing'];
+
+/**
+ * Lets no header list what is missing whose name means something else in an answer.
+ *
+ * @throws TypeError naming the option, which is at `path`.
+ */
+export function refuseTakenHeader(name: string, path: string): void {
+  const isTaken = isHeaderOfWholeAnswers(name) || TAKEN.includes(name.toLowerCase());
+  if (isTaken) throw new OptionError(path, `${show(name)} means something else in an answer. Use 'x-degraded'.`);
+}
 
 /** Servers and proxies refuse headers from 8 kB on, all of an answer's together. */
 const LONGEST_LIST = 2_048;
@@ -40,6 +69,7 @@ export function degradedHeaders(
   rejectUnknown(options, ['name', 'cacheControl']);
   const { name = 'x-degraded', cacheControl = 'no-store' } = options;
   requireSectionName(name, 'name');
+  refuseTakenHeader(name, 'name');
   requireName(cacheControl, 'cacheControl');
   if (degraded.length === 0) return {};
 

@@ -1,4 +1,4 @@
-import { degradedHeaders, HEADERS_OF_WHOLE_ANSWERS, type SectionTiming } from 'holdfast';
+import { degradedHeaders, isHeaderOfWholeAnswers, type SectionTiming } from 'holdfast';
 import type { ResponseState } from '../transports/http-response.js';
 import type { ResponseHead } from '../transports/response-head.js';
 import type { DegradedSettings } from './degraded-options.js';
@@ -26,7 +26,7 @@ export class AnswerMarks {
 
   private markDegraded(head: ResponseHead, { degraded }: AnyPartialResponse): void {
     const { header: name, cacheControl } = this.settings;
-    for (const header of HEADERS_OF_WHOLE_ANSWERS) head.removeHeader(header);
+    for (const header of head.getHeaderNames().filter(isHeaderOfWholeAnswers)) head.removeHeader(header);
     for (const [header, value] of Object.entries(degradedHeaders(degraded, { name, cacheControl }))) {
       head.setHeader(header, value);
     }

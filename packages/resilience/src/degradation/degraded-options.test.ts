@@ -20,6 +20,10 @@ describe('the option degraded', () => {
     [{ degraded: { header: 'X Degraded' } }, 'degraded.header: Header name must be a valid HTTP token ["X Degraded"].'],
     [{ degraded: { header: 'ETag' } }, 'degraded.header: "ETag" means something else in an answer.'],
     [{ degraded: { header: 'cache-control' } }, 'degraded.header: "cache-control" means something else in an answer.'],
+    [
+      { degraded: { header: 'CDN-Cache-Control' } },
+      'degraded.header: "CDN-Cache-Control" means something else in an answer.',
+    ],
     [{ degraded: { cacheControl: 0 } }, 'degraded.cacheControl: expected a name, a string that is not empty, got 0.'],
     [
       { degraded: { cacheControl: 'no-store\r\nX-Other: 1' } },

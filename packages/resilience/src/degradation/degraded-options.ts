@@ -1,6 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { HEADERS_OF_WHOLE_ANSWERS } from 'holdfast';
-import { OptionError, rejectUnknown, requireBoolean, requireName, requireObject, show } from 'holdfast/binding';
+import {
+  OptionError,
+  refuseTakenHeader,
+  rejectUnknown,
+  requireBoolean,
+  requireName,
+  requireObject,
+} from 'holdfast/binding';
 
 /** What a partial response that a handler returns says in its headers. */
 export interface DegradedOptions {
@@ -15,7 +21,6 @@ export interface DegradedOptions {
 export type DegradedSettings = { readonly [K in keyof DegradedOptions]-?: NonNullable<DegradedOptions[K]> };
 
 const KNOWN = ['header', 'cacheControl', 'serverTiming'] as const;
-const TAKEN: readonly string[] = [...HEADERS_OF_WHOLE_ANSWERS, 'cache-control', 'server-timing'];
 
 /** @throws TypeError naming the option. */
 export function readDegraded(options: DegradedOptions = {}): DegradedSettings {
@@ -32,9 +37,7 @@ export function readDegraded(options: DegradedOptions = {}): DegradedSettings {
 function requireHeaderName(header: unknown): void {
   const name = requireName(header, 'header');
   requireLegal('header', () => validateHeaderName(name));
-  if (!TAKEN.includes(name.toLowerCase())) return;
-
-  throw new OptionError('header', `${show(name)} means something else in an answer. Use a name such as 'X-Degraded'.`);
+  refuseTakenHeader(name, 'header');
 }
 
 function requireLegal(path: string, check: () => void): void {

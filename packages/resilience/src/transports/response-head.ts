@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** What can be said about the headers of an answer. */
-export type ResponseHead = Pick<ServerResponse, 'getHeader' | 'setHeader' | 'removeHeader'>;
+export type ResponseHead = Pick<ServerResponse, 'getHeader' | 'getHeaderNames' | 'setHeader' | 'removeHeader'>;
 
 type WriteHead = (status: number, ...rest: unknown[]) => ServerResponse;
 

@@ -1,12 +1,12 @@
-import { connect, constants, type ClientHttp2Session } from 'node:http2';
+import { constants } from 'node:http2';
 import { PassThrough } from 'node:stream';
 import { Controller, Get, Sse, StreamableFile } from '@nestjs/common';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Bulkhead, CircuitBreaker, Signal, Timeout } from '@nestjs/resilience';
 import { concat, NEVER, of } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { beforeClosing, freezeTime, onFastify } from './fixtures/application.js';
+import { freezeTime, onBothAdapters } from './fixtures/application.js';
 import { Backend, turns, until } from './fixtures/backend.js';
+import { get, startHttp2 } from './fixtures/http2.js';
 
 let backend: Backend;
 
@@ -49,19 +49,8 @@ class StreamsController {
   }
 }
 
-// Nest's Express adapter has no HTTP/2.
-onFastify('Over HTTP/2', (start) => {
-  const open = async () => {
-    const app = await start({
-      controllers: [StreamsController],
-      adapter: new FastifyAdapter({ http2: true } as object),
-    });
-    const connection = connect(app.url);
-    connection.on('error', () => {});
-    beforeClosing(() => connection.destroy());
-
-    return { app, connection, request: (path: string) => get(connection, path) };
-  };
+onBothAdapters('Over HTTP/2', (start, adapter) => {
+  const open = () => startHttp2(start, adapter, { controllers: [StreamsController] });
 
   it('timeouts and refusals are answered as over HTTP/1', async () => {
     const { request, app } = await open();
@@ -115,7 +104,7 @@ onFastify('Over HTTP/2', (start) => {
     const left = connection.request({ ':path': '/capped' });
     left.on('error', () => {});
     const first = await backend.reached(1);
-    const other = get(connection, '/capped');
+    const other = get(connection, { ':path': '/capped' });
     const second = await backend.reached(2);
 
     left.close(constants.NGHTTP2_CANCEL);
@@ -216,22 +205,3 @@ onFastify('Over HTTP/2', (start) => {
     expect((await request('/file')).text).toBe('fine');
   });
 });
-
-interface Http2Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly text: string;
-}
-
-function get(connection: ClientHttp2Session, path: string): Promise<Http2Answer> {
-  return new Promise((resolve, reject) => {
-    const stream = connection.request({ ':path': path });
-    let headers: Record<string, unknown> = {};
-    let text = '';
-    stream.setEncoding('utf8');
-    stream.on('response', (given) => (headers = given));
-    stream.on('data', (chunk: string) => (text += chunk));
-    stream.on('end', () => resolve({ status: Number(headers[':status']), headers, text }));
-    stream.on('error', reject);
-  });
-}

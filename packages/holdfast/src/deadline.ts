@@ -139,6 +139,21 @@ export class Deadline {
   }
 }
 
+/**
+ * Milliseconds of an option `minRemaining`, with which something can start in the budget.
+ *
+ * @throws TypeError when it is no duration, or nothing could.
+ */
+export function readMinRemaining(minRemaining: Duration, budgetMs: number): number {
+  const minRemainingMs = parseDuration(minRemaining, 'minRemaining');
+  if (minRemainingMs < budgetMs) return minRemainingMs;
+
+  throw new OptionError(
+    'minRemaining',
+    `with ${minRemainingMs} ms nothing would ever start in a budget of ${budgetMs} ms. Lower it, or raise the budget.`,
+  );
+}
+
 /** The one that comes first; an absent one never comes. */
 export function earliest(one: Deadline | undefined, other: Deadline): Deadline {
   return one !== undefined && one.expiresAt <= other.expiresAt ? one : other;

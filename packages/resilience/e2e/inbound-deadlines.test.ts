@@ -265,6 +265,36 @@ onBothAdapters('What a caller says about how long it will wait', (start) => {
     expect(app.resilience.circuitBreaker('outer').stats).toMatchObject({ total: runs ? 1 : 0 });
   });
 
+  it('is less by the margin for the way, for the handler and for its dependencies', async () => {
+    const { call, events } = await startQuotes({ deadlineMargin: '50ms' });
+    const answer = call('/limited', within('300'));
+    await backend.reached(1);
+    await expectAnswerAt(answer, 250);
+
+    expect(await answer).toMatchObject({ status: 504, body: EXCEEDED });
+    expect(outgoing).toEqual(['250']);
+    expect(events).toMatchObject([{ type: 'deadline', budgetMs: 250 }]);
+  });
+
+  it('takes no margin off what the handler has by itself', async () => {
+    const { call } = await startQuotes({ deadlineMargin: '50ms' });
+    const answer = call('/budgeted', within('1050'));
+    (await backend.reached(1)).answer('fine');
+    await answer;
+
+    expect(outgoing).toEqual(['1000']);
+  });
+
+  it.each([{ deadlineMargin: '50ms' }, { deadlineMargin: '1h' }, { deadlineMargin: '50ms', minRemaining: 0 }])(
+    'that is no more than the margin is over on arrival: %o',
+    async (options) => {
+      const { call } = await startQuotes(options);
+
+      expect(await call('/limited', within('50'))).toMatchObject({ status: 504, body: EXCEEDED });
+      expect(backend.calls).toHaveLength(0);
+    },
+  );
+
   it('that is over on arrival is not answered by a fallback either', async () => {
     const { call } = await startQuotes({ minRemaining: '20ms' });
 

@@ -353,6 +353,11 @@ describe("the module's options", () => {
       says: [/^defaults\.budget:/, '"3 s"', "'1.5s'"],
     },
     {
+      it: 'have a deadlineMargin that is a duration',
+      app: options({ deadlineMargin: NaN }),
+      says: [/^deadlineMargin:/, 'Invalid duration NaN', "'1.5s'"],
+    },
+    {
       it: 'have a minRemaining that is a duration',
       app: options({ minRemaining: -1 }),
       says: [/^minRemaining:/, 'Invalid duration -1', "'1.5s'"],

@@ -72,6 +72,11 @@ export interface ResilienceModuleOptions {
    */
   readonly deadlineHeaders?: readonly string[] | undefined;
   /**
+   * Taken off what a caller says, for the way of the request and of the answer: without it the answer to a caller whose
+   * time is over leaves when nobody waits for it any more. Default 0.
+   */
+  readonly deadlineMargin?: Duration | undefined;
+  /**
    * Which HTTP calls end when their client leaves: those of safe methods (`'safe'`), all of them, or none. Handlers
    * with a plan only. Streams end with their client anyway. Default `'safe'`.
    */

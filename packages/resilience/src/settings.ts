@@ -31,6 +31,7 @@ export interface Settings {
   readonly clientTimeoutMs: number | undefined;
   /** In lower case. */
   readonly deadlineHeaders: readonly string[];
+  readonly deadlineMarginMs: number;
   readonly abortOnDisconnect: AbortOnDisconnect;
   readonly degraded: DegradedSettings;
   /** `undefined` when the engine's default holds. */
@@ -54,6 +55,7 @@ export const SETTINGS = [
   'isGlobal',
   'clientTimeout',
   'deadlineHeaders',
+  'deadlineMargin',
   'minRemaining',
   'abortOnDisconnect',
   'degraded',
@@ -72,7 +74,7 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
   rejectUnknown(options, SETTINGS);
   const odd: Oddities = { strayIdempotent: [], unsetLimits: [] };
   const { presets = {}, mapErrors = true, isGlobal, strictNames = false, clientTimeout } = options;
-  const { minRemaining, deadlineHeaders = [], abortOnDisconnect = 'safe' } = options;
+  const { minRemaining, deadlineHeaders = [], deadlineMargin = 0, abortOnDisconnect = 'safe' } = options;
   const minRemainingMs = minRemaining === undefined ? undefined : parseDuration(minRemaining, 'minRemaining');
   const defaults = readDefaults(options.defaults === undefined ? {} : options.defaults, odd);
 
@@ -86,6 +88,7 @@ export function readSettings(options: ResilienceModuleOptions): Settings {
       clientTimeout === undefined ? undefined : parseDuration(clientTimeout, 'clientTimeout', { positive: true }),
     minRemainingMs,
     deadlineHeaders: readHeaders(deadlineHeaders),
+    deadlineMarginMs: parseDuration(deadlineMargin, 'deadlineMargin'),
     abortOnDisconnect: requireOneOf(abortOnDisconnect, 'abortOnDisconnect', ['safe', 'always', 'never']),
     degraded: withPath('degraded', () => readDegraded(options.degraded)),
     ...odd,

@@ -1,7 +1,8 @@
 import { BudgetStage, type ResolvedBudget } from '../budget-stage.js';
+import { readMinRemaining } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { EventSource, type ResilienceListener } from '../events.js';
-import { OptionError, rejectUnknown, requireName, requireObject } from '../options.js';
+import { rejectUnknown, requireName, requireObject } from '../options.js';
 import { Pipeline } from '../pipeline.js';
 import { ResiliencePolicy } from '../policy.js';
 
@@ -24,13 +25,7 @@ export function resolveBudget(options: BudgetOptions): ResolvedBudget {
   rejectUnknown(options, ['name', 'budget', 'minRemaining']);
   const { name = 'budget', budget, minRemaining } = options;
   const budgetMs = parseDuration(budget, '', { positive: true });
-  const minRemainingMs = minRemaining === undefined ? 1 : parseDuration(minRemaining, 'minRemaining');
-  if (minRemaining !== undefined && minRemainingMs >= budgetMs) {
-    throw new OptionError(
-      'minRemaining',
-      `with ${minRemainingMs} ms nothing would ever start in a budget of ${budgetMs} ms. Lower it, or raise the budget.`,
-    );
-  }
+  const minRemainingMs = minRemaining === undefined ? 1 : readMinRemaining(minRemaining, budgetMs);
 
   return { name: requireName(name, 'name'), budgetMs, minRemainingMs, inherited: false };
 }

@@ -26,6 +26,7 @@ describe('what an answer is built under', () => {
     ['a negative margin', { budget: 100, margin: -1 }, /^margin: Invalid duration -1/],
     ['a malformed margin', { budget: 100, margin: 'some' }, /^margin: Invalid duration "some"/],
     ['a negative minRemaining', { budget: 100, minRemaining: -1 }, /^minRemaining: Invalid duration -1/],
+    ['a minRemaining as large as the budget', { budget: 100, minRemaining: 100 }, /^minRemaining: with 100 ms nothing/],
     ['a name that is none', { budget: 100, name: '' }, /^name: expected a name/],
     ['a source that is none', { budget: 100, source: 5 }, /^source: expected a name.*got 5/],
     ['a signal that is none', { budget: 100, signal: {} }, /^signal: expected an AbortSignal, got an object/],

@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import { Deadline, earliest } from '../deadline.js';
+import { Deadline, earliest, readMinRemaining } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { EventSource } from '../events.js';
 import type { ExecuteOptions } from '../execution.js';
@@ -21,7 +21,7 @@ export interface AnswerOptions {
    * that the partial answer leaves in time. At most a tenth of what is left then. Default 20 ms.
    */
   readonly margin?: Duration | undefined;
-  /** No section is started with less left. Default: that of the deadline that it is used in, else 1 ms. */
+  /** No section is started with less left. Less than the budget. Default: that of the deadline that it is used in, else 1 ms. */
   readonly minRemaining?: Duration | undefined;
   /** Gives the answer up when it aborts. Joins the signal of the attempt that it is used in. */
   readonly signal?: AbortSignal | undefined;
@@ -152,7 +152,7 @@ export class Answer {
   private earliestDeadline({ margin, minRemaining }: AnswerOptions): Deadline | undefined {
     const marginMs = margin === undefined ? DEFAULT_MARGIN_MS : parseDuration(margin, 'margin');
     const minRemainingMs =
-      minRemaining === undefined ? this.scope?.deadline?.minRemainingMs : parseDuration(minRemaining, 'minRemaining');
+      minRemaining === undefined ? this.scope?.deadline?.minRemainingMs : readMinRemaining(minRemaining, this.budgetMs);
     const startedAt = now();
     const options = { policy: this.name, minRemainingMs };
     const own = this.budgetMs === Infinity ? undefined : Deadline.from(startedAt, this.budgetMs, options);

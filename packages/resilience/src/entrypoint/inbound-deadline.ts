@@ -10,20 +10,22 @@ const MIN_REMAINING_MS = 1;
 /** What callers say about how long they will wait: by their protocol, or in the headers that the application trusts. */
 export class InboundDeadlines {
   private readonly headers: readonly string[];
+  private readonly marginMs: number;
   private readonly minRemainingMs: number;
 
-  constructor({ deadlineHeaders, minRemainingMs = MIN_REMAINING_MS }: Settings) {
+  constructor({ deadlineHeaders, deadlineMarginMs, minRemainingMs = MIN_REMAINING_MS }: Settings) {
     this.headers = deadlineHeaders;
+    this.marginMs = deadlineMarginMs;
     this.minRemainingMs = minRemainingMs;
   }
 
-  /** How long the caller will wait, in milliseconds; `undefined` when it does not say, or not properly. */
+  /** How long there is for the caller, in milliseconds; `undefined` when it does not say, or not properly. */
   read(transport: Transport, context: ExecutionContext): number | undefined {
     const told = this.readHeaders(transport, context);
     const known = transport.patienceOf?.(context);
-    if (told === undefined || known === undefined) return told ?? known;
+    if (told === undefined && known === undefined) return undefined;
 
-    return Math.min(told, known);
+    return Math.max(0, Math.min(told ?? Infinity, known ?? Infinity) - this.marginMs);
   }
 
   private readHeaders(transport: Transport, context: ExecutionContext): number | undefined {
@@ -34,7 +36,7 @@ export class InboundDeadlines {
 
   /** Whether there is too little to start anything. */
   isOver(patienceMs: number): boolean {
-    return patienceMs < this.minRemainingMs;
+    return patienceMs === 0 || patienceMs < this.minRemainingMs;
   }
 
   /** The stages of a call with a caller of that patience. It only ever shortens what the handler has. */

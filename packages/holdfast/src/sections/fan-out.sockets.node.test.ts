@@ -70,7 +70,7 @@ describe('a dependency over HTTP/2 that says goodbye and hangs', SUITE, () => {
   afterEach(() => void server.close());
 
   it('costs its section the limit, and the next one that is asked for on its connection nothing', async () => {
-    server = createServer((request) => void request.stream.session?.goaway());
+    server = createServer((request) => request.stream.session?.goaway());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     client.on('error', () => {});

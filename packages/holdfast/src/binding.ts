@@ -59,6 +59,6 @@ export { resolveRetryOptions } from './policies/retry.js';
 export { resolveTimeout } from './policies/timeout.js';
 
 // Errors and events
-export { isRejection } from './errors.js';
+export { discount, isRejection } from './errors.js';
 export { EVENT_TYPES } from './event-types.js';
 export { EventSource, reportError } from './events.js';

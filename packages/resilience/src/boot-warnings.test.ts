@@ -434,6 +434,21 @@ describe('handlers that write the response themselves', () => {
     ]);
   });
 
+  it('lose it on a gRPC call too, where a timeout does no harm', async () => {
+    @Controller()
+    class Shop {
+      @GrpcStreamCall('Shop', 'Chat')
+      @Fallback(() => [])
+      @Timeout('1s')
+      chat(): void {}
+    }
+
+    expect(await warningsOf({ controllers: [Shop] })).toEqual([
+      'The fallback of Shop.chat() is left out: the handler writes to the gRPC call itself (@GrpcStreamCall()), so what ' +
+        'a fallback returns would go nowhere. Use @GrpcStreamMethod(), or answer inside the handler.',
+    ]);
+  });
+
   it('are warned of a budget', async () => {
     @Controller('shop')
     class Shop {

@@ -1,12 +1,12 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import { ClientDisconnectedError } from 'holdfast';
-import type { Attempt, Pipeline, Work } from 'holdfast/binding';
+import { ClientDisconnectedError, DeadlineExceededError } from 'holdfast';
+import { discount, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
 import type { AnswerBudgets } from './answer-budgets.js';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
 import { SERVED_CALL, type ServedCall } from './served-call.js';
-import type { Exchange, Transport } from '../transports/transport.js';
+import type { Exchange, StreamedBodies, Transport } from '../transports/transport.js';
 
 /** A call whose answer or error is about to leave. */
 export interface OutletCall {
@@ -21,8 +21,8 @@ export function sentFor(value: unknown, { context, transport }: OutletCall): unk
 
 /** The application's side of all calls. */
 export interface Outlet {
-  /** The error that leaves in place of this one. */
-  readonly translate: (error: unknown, call: OutletCall) => unknown;
+  /** Ends a call with an error: with that which leaves in its place. */
+  readonly fail: (error: unknown, call: OutletCall, subscriber: Subscriber<unknown>) => void;
   /** Tells `events$`. */
   readonly tell: ServedCall['tell'];
   /** The fan-outs of its handlers. */
@@ -101,24 +101,41 @@ export class EntrypointExecution extends ObservableExecution {
 
   override onValue(attempt: Attempt, value: unknown): void {
     const { answersAtEnd, exchange } = this.call;
-    if (!answersAtEnd) super.onValue(attempt, sentFor(value, this.call));
-    else if (exchange?.isStreamed(value) === true) this.sendStream(attempt, exchange, value);
+    const bodies = exchange?.bodies;
+    if (!answersAtEnd) this.sendValue(attempt, value);
+    else if (bodies?.isStreamed(value) === true) this.sendStream(attempt, bodies, value);
     else (this.held ??= []).push(value);
   }
 
   /** Nest unsubscribes from streams whose client has left, maybe before we have heard of it. */
   protected override reasonOfLeaving(): unknown {
-    return this.call.exchange?.clientLeft === true ? this.clientGone() : super.reasonOfLeaving();
+    const { exchange, plan } = this.call;
+    if (exchange?.clientLeft === true) return this.clientGone();
+    if (exchange?.overAfterMs === undefined) return super.reasonOfLeaving();
+
+    // Set by the caller, so no fault of what was called.
+    const error = deadlineMet(plan, exchange.overAfterMs);
+    discount(error);
+    return error;
   }
 
   protected override deliver(ok: boolean, value: unknown): void {
     this.endWatch();
     if (ok && this.held !== undefined) this.release(this.held);
     this.held = undefined;
-    const { outlet, plan } = this.call;
+    const { plan } = this.call;
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
     if (plan.streamsEvents && value instanceof ClientDisconnectedError) this.delivered = true;
-    else super.deliver(ok, ok ? value : outlet.translate(value, this.call));
+    else super.deliver(ok, value);
+  }
+
+  protected override fail(error: unknown): void {
+    this.call.outlet.fail(error, this.call, this.subscriber);
+  }
+
+  private sendValue(attempt: Attempt, value: unknown): void {
+    this.call.exchange?.onSent?.();
+    super.onValue(attempt, sentFor(value, this.call));
   }
 
   private release(values: readonly unknown[]): void {
@@ -128,11 +145,11 @@ export class EntrypointExecution extends ObservableExecution {
   }
 
   /** A body that is still to be read leaves now; the call ends, and gives back what it holds, with its transfer. */
-  private sendStream(attempt: Attempt, exchange: Exchange, body: unknown): void {
+  private sendStream(attempt: Attempt, bodies: StreamedBodies, body: unknown): void {
     this.commit();
     this.stopListening();
     this.endWatch();
-    const sent = exchange.followTransfer(body, (outcome) => {
+    const sent = bodies.followTransfer(body, (outcome) => {
       if (outcome.state === 'left') this.leaveWithClient();
       else this.settle(attempt, outcome.state === 'sent', outcome.error);
     });
@@ -157,4 +174,11 @@ export class EntrypointExecution extends ObservableExecution {
     this.stopWatching?.();
     this.stopWatching = undefined;
   }
+}
+
+/** The caller waits no longer. */
+export function deadlineMet({ source, events }: Plan, budgetMs: number): DeadlineExceededError {
+  if (events.isObserved('deadline')) events.emit({ type: 'deadline', policy: source, source, budgetMs });
+
+  return new DeadlineExceededError(budgetMs, source);
 }

@@ -65,8 +65,8 @@ describe('what Nest says of a method', () => {
     ['changes', { http: RequestMethod.GET, serverSentEvents: true }],
     ['both', { http: RequestMethod.GET, rpc: true, requestStream: false }],
     ['unary', { http: undefined, rpc: true, requestStream: false }],
-    ['upload', { rpc: true, requestStream: true }],
-    ['chat', { rpc: true, requestStream: true }],
+    ['upload', { rpc: true, requestStream: true, passedThrough: false }],
+    ['chat', { rpc: true, requestStream: true, passedThrough: true }],
     ['query', { graphql: 'query', rpc: false }],
     ['legacyField', { graphql: 'field' }],
   ])('is right for %s', (name, kinds) => {

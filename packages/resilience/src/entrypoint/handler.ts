@@ -39,6 +39,8 @@ export interface HandlerKinds {
   readonly websocket: boolean;
   /** A gRPC method whose client sends a stream: it can be read once only. */
   readonly requestStream: boolean;
+  /** One of those whose handler reads from the call and writes to it by itself. */
+  readonly passedThrough: boolean;
 }
 
 /** A method of an entry class. */
@@ -76,7 +78,8 @@ function kindsOf(method: Function): HandlerKinds {
     graphql: graphqlPartOf(method),
     rpc: pattern !== undefined,
     websocket: Reflect.hasMetadata(WEBSOCKET_MESSAGE, method),
-    requestStream: isRequestStream(pattern),
+    requestStream: isStreaming(pattern, 'rx_stream') || isStreaming(pattern, 'pt_stream'),
+    passedThrough: isStreaming(pattern, 'pt_stream'),
   };
 }
 
@@ -90,13 +93,10 @@ function graphqlPartOf(method: Function): GraphqlPart | undefined {
   return part === 'query' || part === 'mutation' || part === 'subscription' ? part : 'field';
 }
 
-function isRequestStream(pattern: unknown): boolean {
+function isStreaming(pattern: unknown, way: string): boolean {
   const patterns: readonly unknown[] = Array.isArray(pattern) ? pattern : [pattern];
 
-  return patterns.some((one) => {
-    const streaming = (one as { readonly streaming?: unknown } | undefined | null)?.streaming;
-    return streaming === 'rx_stream' || streaming === 'pt_stream';
-  });
+  return patterns.some((one) => (one as { readonly streaming?: unknown } | undefined | null)?.streaming === way);
 }
 
 interface ParameterMetadata {
@@ -112,8 +112,9 @@ export function asksForSignal(handler: Handler): boolean {
   return Object.values(parametersOf(handler)).some(({ factory }) => factory === readSignal);
 }
 
-/** Whether the handler writes the response itself, with `@Res()` or `@Next()` without `passthrough`. */
+/** Whether the handler writes the answer itself: with `@Res()` or `@Next()` without `passthrough`, or to a gRPC call. */
 export function writesResponse(handler: Handler): boolean {
+  if (handler.kinds.passedThrough) return true;
   if (handler.kinds.http === undefined) return false;
   if (Reflect.getMetadata(PASSTHROUGH, handler.cls, handler.name) === true) return false;
 

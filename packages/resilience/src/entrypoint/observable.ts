@@ -76,7 +76,12 @@ export class ObservableExecution extends Execution {
 
     this.delivered = true;
     if (ok) this.subscriber.complete();
-    else this.subscriber.error(value);
+    else this.fail(value);
+  }
+
+  /** The consumer hears of a failure. */
+  protected fail(error: unknown): void {
+    this.subscriber.error(error);
   }
 
   /** The consumer has all that it will get, although the call goes on. */

@@ -72,6 +72,7 @@ describe('mayEverRepeat', () => {
     rpc: false,
     websocket: false,
     requestStream: false,
+    passedThrough: false,
   };
   const cases: [string, Partial<HandlerKinds>, boolean, boolean][] = [
     ['a GET route', { http: RequestMethod.GET }, true, true],

@@ -1,10 +1,11 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { ClientDisconnectedError, DeadlineExceededError, ResilienceError } from 'holdfast';
+import { ClientDisconnectedError, ResilienceError } from 'holdfast';
 import { Observable, Subscriber } from 'rxjs';
 import { PolicyRegistry } from '../registry.js';
 import type { AbortOnDisconnect } from '../resilience.options.js';
 import { Transports } from '../transports/transports.js';
 import {
+  deadlineMet,
   EntrypointExecution,
   sentFor,
   type EntrypointCall,
@@ -35,7 +36,7 @@ export class ResilienceInterceptor implements NestInterceptor {
     this.abortOnDisconnect = settings.abortOnDisconnect;
     this.deadlines = new InboundDeadlines(settings);
     this.outlet = {
-      translate: this.translate,
+      fail: this.fail,
       tell: (event) => events.tell(event),
       answers: planner.answers,
     };
@@ -91,21 +92,26 @@ export class ResilienceInterceptor implements NestInterceptor {
     return this.abortOnDisconnect === 'safe' ? isSafe : this.abortOnDisconnect === 'always';
   }
 
-  /** A client that has left is none of the errors that somebody else would answer with. */
-  private readonly translate: Outlet['translate'] = (error, { context, transport }) => {
-    if (!(error instanceof ResilienceError)) return error;
+  private readonly fail: Outlet['fail'] = (error, call, subscriber) => {
+    if (!this.maps(error)) return subscriber.error(error);
 
-    const maps = this.mapErrors || error instanceof ClientDisconnectedError;
-    return maps ? transport.translate(error, context) : error;
+    const { context, transport } = call;
+    const answer = transport.translate(error, context);
+    if (transport.answerFailure?.(answer, context) !== true) return subscriber.error(answer);
+
+    subscriber.next(undefined);
+    subscriber.complete();
   };
+
+  /** A client that has left is none of the errors that somebody else would answer with. */
+  private maps(error: unknown): error is ResilienceError {
+    return error instanceof ResilienceError && (this.mapErrors || error instanceof ClientDisconnectedError);
+  }
 }
 
 /** Answers a caller who has no time left for an answer, before anything is started. */
 function refuse(call: EntrypointCall, budgetMs: number): void {
-  const { outlet, subscriber } = call;
-  const { source, events } = call.plan;
-  if (events.isObserved('deadline')) events.emit({ type: 'deadline', policy: source, source, budgetMs });
-  subscriber.error(outlet.translate(new DeadlineExceededError(budgetMs, source), call));
+  call.outlet.fail(deadlineMet(call.plan, budgetMs), call, call.subscriber);
 }
 
 /** Without a plan: the values as they come, and what becomes of them and of errors on the way out. */
@@ -131,7 +137,7 @@ class OutletSubscriber extends Subscriber<unknown> {
   }
 
   protected override _error(error: unknown): void {
-    this.target.error(this.outlet.translate(error, this.call));
+    this.outlet.fail(error, this.call, this.target);
     this.unsubscribe();
   }
 

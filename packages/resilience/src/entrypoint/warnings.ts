@@ -1,5 +1,5 @@
 import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from './handler.js';
-import { hasLimit } from './merge-stages.js';
+import { hasLimit, type MergedStages } from './merge-stages.js';
 import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
 import { mayEverRepeat } from './repeatable.js';
@@ -105,22 +105,32 @@ function singleAttempt(source: string): string {
 function warnOfResponse({ handler, stages, lostFallback }: Draft): string[] {
   if (!writesResponse(handler)) return [];
 
-  const { source } = handler;
-  const warnings: string[] = [];
-  if (lostFallback) {
-    warnings.push(
-      `The fallback of ${source}() is left out: the handler writes the response itself (@Res() or @Next()), so what a ` +
-        'fallback returns would go nowhere. Use @Res({ passthrough: true }), or answer inside the handler.',
-    );
-  }
-  if (hasLimit(stages)) {
-    warnings.push(
-      `The ${stages.timeout === undefined ? 'budget' : 'timeout'} of ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
-        'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.',
-    );
-  }
+  const { source, kinds } = handler;
+  // Nothing that is written to a gRPC call after its end does any harm.
+  if (kinds.passedThrough) return lostFallback ? [lostOnCall(source)] : [];
 
-  return warnings;
+  return [...(lostFallback ? [lostOnResponse(source)] : []), ...(hasLimit(stages) ? [late(source, stages)] : [])];
+}
+
+function lostOnResponse(source: string): string {
+  return (
+    `The fallback of ${source}() is left out: the handler writes the response itself (@Res() or @Next()), so what a ` +
+    'fallback returns would go nowhere. Use @Res({ passthrough: true }), or answer inside the handler.'
+  );
+}
+
+function lostOnCall(source: string): string {
+  return (
+    `The fallback of ${source}() is left out: the handler writes to the gRPC call itself (@GrpcStreamCall()), so what ` +
+    'a fallback returns would go nowhere. Use @GrpcStreamMethod(), or answer inside the handler.'
+  );
+}
+
+function late(source: string, { timeout }: MergedStages): string {
+  return (
+    `The ${timeout === undefined ? 'budget' : 'timeout'} of ${source}() answers while the handler may still write the response itself (@Res() or @Next()). ` +
+    'Use @Res({ passthrough: true }), or stop writing once the signal of @Signal() has aborted.'
+  );
 }
 
 function warnOfBreaker({ handler, stages }: Draft): string[] {

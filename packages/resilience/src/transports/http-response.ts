@@ -3,14 +3,14 @@ import type { ExecutionContext, HttpServer } from '@nestjs/common';
 import { isClientGone, onClientGone } from 'holdfast/binding';
 import { beforeHead, type ResponseHead } from './response-head.js';
 import { followTransfer, isStreamedBody, onResponseOver, type TransferOutcome } from './transfer.js';
-import type { Exchange } from './transport.js';
+import type { Exchange, StreamedBodies } from './transport.js';
 
 /**
  * What has happened to the response of an HTTP request, on any adapter. Other packages let calls of their own through
  * interceptors as if they were HTTP requests, without a response or with something else in its place: those have sent
  * nothing, and take no header.
  */
-export class ResponseState implements Exchange {
+export class ResponseState implements Exchange, StreamedBodies {
   private readonly response: object | undefined;
   private readonly adapter: HttpServer | undefined;
 
@@ -19,6 +19,10 @@ export class ResponseState implements Exchange {
     const response = context.getArgByIndex<unknown>(1);
     this.response = typeof response === 'object' && response !== null ? response : undefined;
     this.adapter = adapter;
+  }
+
+  get bodies(): StreamedBodies {
+    return this;
   }
 
   hasBegun(): boolean {

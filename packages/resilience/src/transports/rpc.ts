@@ -1,19 +1,18 @@
 import type { ResilienceError } from 'holdfast';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { payloadOf } from './client-answer.js';
-import { PeerPackage } from './peer-package.js';
+import type { RpcExceptions } from './rpc-exceptions.js';
 import type { Exchange, Transport } from './transport.js';
 
-/** Messages and events of any microservice transport. */
+/** Messages and events of any microservice transport but gRPC. */
 export class RpcTransport implements Transport {
   /** Handlers may stream, and each value leaves as it comes. */
   readonly answersOnce = false;
-  private readonly microservices = new PeerPackage('@nestjs/microservices', () =>
-    import('@nestjs/microservices').catch(() => undefined),
-  );
 
-  async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
-    if (kinds.some(({ rpc }) => rpc)) await this.microservices.load();
+  constructor(private readonly exceptions: RpcExceptions) {}
+
+  prepare(kinds: readonly HandlerKinds[]): Promise<void> {
+    return this.exceptions.prepare(kinds);
   }
 
   exchangeOf(): Exchange | undefined {
@@ -25,9 +24,6 @@ export class RpcTransport implements Transport {
   }
 
   translate(error: ResilienceError): unknown {
-    const { module } = this.microservices;
-    if (module === undefined) return error;
-
-    return Object.assign(new module.RpcException(payloadOf(error)), { cause: error });
+    return this.exceptions.wrap(error, payloadOf(error));
   }
 }

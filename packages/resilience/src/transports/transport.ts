@@ -26,6 +26,12 @@ export interface Transport {
   /** The transport's own error in place of a policy's. */
   translate(error: ResilienceError, context: ExecutionContext): unknown;
 
+  /**
+   * Answers a call with an error itself, where Nest would not send it. `true` when it did: to Nest, the handler has
+   * answered then.
+   */
+  answerFailure?(error: unknown, context: ExecutionContext): boolean;
+
   /** What is sent in place of a value; missing where values are sent as they are. */
   outgoing?(value: unknown, context: ExecutionContext): unknown;
 
@@ -44,7 +50,22 @@ export interface Exchange {
   /** Calls `listener` when the client leaves before its answer was sent. What it returns has to be called then. */
   onClientLeft(listener: () => void): () => void;
 
-  /** Whether a value is a body that is read while it is sent, whose end it tells. */
+  /**
+   * Where the transport itself ends calls at the deadline of their caller: how long that was, in milliseconds, once it
+   * has ended this one. Such a caller has not left.
+   */
+  readonly overAfterMs?: number | undefined;
+
+  /** Hears of each value that leaves as it comes. */
+  onSent?(): void;
+
+  /** Where answers may be bodies that are read while they are sent. */
+  readonly bodies?: StreamedBodies;
+}
+
+/** Bodies that are read while they are sent. */
+export interface StreamedBodies {
+  /** Whether a value is one, whose end is told. */
   isStreamed(value: unknown): boolean;
 
   /** Tells, once, how the transfer of such a body ended. Returns the body to send. */

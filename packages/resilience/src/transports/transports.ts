@@ -3,7 +3,10 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { PolicyRegistry } from '../registry.js';
 import { GraphqlTransport } from './graphql.js';
+import { grpcCallOf } from './grpc-call.js';
+import { GrpcTransport } from './grpc.js';
 import { HttpTransport } from './http.js';
+import { RpcExceptions } from './rpc-exceptions.js';
 import { RpcTransport } from './rpc.js';
 import { UNKNOWN_TRANSPORT, type Transport } from './transport.js';
 import { WebSocketTransport } from './websocket.js';
@@ -12,18 +15,25 @@ import { WebSocketTransport } from './websocket.js';
 @Injectable()
 export class Transports {
   private readonly byType: ReadonlyMap<string, Transport>;
+  /** To Nest its calls are messages as well. */
+  private readonly grpc: GrpcTransport;
 
   constructor(adapterHost: HttpAdapterHost, { settings }: PolicyRegistry) {
+    const exceptions = new RpcExceptions();
+    this.grpc = new GrpcTransport(exceptions);
     this.byType = new Map<string, Transport>([
       ['http', new HttpTransport(adapterHost, settings.degraded)],
       ['graphql', new GraphqlTransport()],
-      ['rpc', new RpcTransport()],
+      ['rpc', new RpcTransport(exceptions)],
       ['ws', new WebSocketTransport()],
     ]);
   }
 
   of(context: ExecutionContext): Transport {
-    return this.byType.get(context.getType<string>()) ?? UNKNOWN_TRANSPORT;
+    const type = context.getType<string>();
+    if (type === 'rpc' && grpcCallOf(context) !== undefined) return this.grpc;
+
+    return this.byType.get(type) ?? UNKNOWN_TRANSPORT;
   }
 
   /** At bootstrap, for the handlers that there are: later, errors are translated at once. */

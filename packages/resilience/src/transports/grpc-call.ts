@@ -1,0 +1,117 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Exchange } from './transport.js';
+
+/** What is used of the metadata of `@grpc/grpc-js`. */
+export interface GrpcMetadata {
+  get(name: string): readonly unknown[];
+  set(name: string, value: string): void;
+}
+
+/** What is used of its calls, as a server sees them. All four kinds are alike in this. */
+export interface GrpcCall {
+  readonly metadata: GrpcMetadata;
+  readonly cancelled: boolean;
+  getDeadline(): number | Date;
+  on(event: 'cancelled', listener: () => void): unknown;
+  off(event: 'cancelled', listener: () => void): unknown;
+  emit(event: 'error', error: unknown): boolean;
+}
+
+/** Answers a call whose client sends a stream and gets one message. */
+export type GrpcCallback = (error: unknown) => void;
+
+/** Handlers get the request, the metadata and the call; those of `@GrpcStreamCall()` the call alone. */
+const CALL = 2;
+
+/** The call of a handler on gRPC; `undefined` on any other transport. Told by its shape: the package is not ours to load. */
+export function grpcCallOf(context: ExecutionContext): GrpcCall | undefined {
+  const behindRequest = context.getArgByIndex<unknown>(CALL);
+
+  return isGrpcCall(behindRequest) ? behindRequest : passedThroughCallOf(context);
+}
+
+/** The call of a handler that reads from and writes to it by itself (`@GrpcStreamCall()`). */
+export function passedThroughCallOf(context: ExecutionContext): GrpcCall | undefined {
+  const first = context.getArgByIndex<unknown>(0);
+
+  return isGrpcCall(first) ? first : undefined;
+}
+
+/** What such a handler answers with, where its answer is a single message. */
+export function callbackOf(context: ExecutionContext): GrpcCallback | undefined {
+  const callback = context.getArgByIndex<unknown>(1);
+
+  return typeof callback === 'function' ? (callback as GrpcCallback) : undefined;
+}
+
+function isGrpcCall(value: unknown): value is GrpcCall {
+  if (typeof value !== 'object' || value === null) return false;
+
+  const call = value as { readonly getDeadline?: unknown; readonly sendMetadata?: unknown };
+  return typeof call.getDeadline === 'function' && typeof call.sendMetadata === 'function';
+}
+
+/** How long the client still waits, in milliseconds, at least 0; `undefined` when it set no deadline. */
+export function patienceOf(call: GrpcCall): number | undefined {
+  const leftMs = Number(call.getDeadline()) - Date.now();
+
+  return Number.isFinite(leftMs) ? Math.max(0, leftMs) : undefined;
+}
+
+/**
+ * A client whose deadline passes cancels the call, as one that leaves does. Its clock started before ours, by the way
+ * here: so a cancellation is the deadline's when less than this, and than a tenth of what it was, is left.
+ */
+const DEADLINE_MARGIN_MS = 50;
+
+/** A call of gRPC on the wire. */
+export class GrpcExchange implements Exchange {
+  private readonly call: GrpcCall;
+  private readonly patienceMs: number | undefined;
+  private stop: (() => void) | undefined = undefined;
+
+  constructor(call: GrpcCall) {
+    this.call = call;
+    this.patienceMs = patienceOf(call);
+  }
+
+  /** Values leave as they come, so the execution itself knows of the first. */
+  hasBegun(): boolean {
+    return false;
+  }
+
+  get clientLeft(): boolean {
+    return this.call.cancelled && !this.isOver();
+  }
+
+  get overAfterMs(): number | undefined {
+    return this.call.cancelled && this.isOver() ? this.patienceMs : undefined;
+  }
+
+  onClientLeft(listener: () => void): () => void {
+    const { call } = this;
+    const leave = (): void => {
+      if (this.clientLeft) listener();
+    };
+    const stop = (): void => {
+      call.off('cancelled', leave);
+    };
+    call.on('cancelled', leave);
+    this.stop = stop;
+
+    return stop;
+  }
+
+  /** A call tells of its end as if it were cancelled; and from streams whose client has left, Nest unsubscribes. */
+  onSent(): void {
+    this.stop?.();
+    this.stop = undefined;
+  }
+
+  private isOver(): boolean {
+    const leftMs = patienceOf(this.call);
+    if (leftMs === undefined || this.patienceMs === undefined) return false;
+
+    return leftMs <= Math.min(DEADLINE_MARGIN_MS, this.patienceMs / 10);
+  }
+}

@@ -54,6 +54,14 @@ describe('a partial response', () => {
     expect(JSON.parse(JSON.stringify(page))).toHaveProperty('partial', true);
   });
 
+  it('shows nothing that its new body leaves out to whoever goes by its fields, as serializers do', async () => {
+    const page = await partial();
+    const reshaped = page.map(() => ({ open: true }));
+
+    expect({ ...reshaped }).toEqual({ degraded: page.degraded });
+    expect({ ...page }).toEqual({ data: page.data, degraded: page.degraded, timings: page.timings });
+  });
+
   it('is reshaped at once, or not at all', async () => {
     const page = await whole();
 

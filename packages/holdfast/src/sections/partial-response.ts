@@ -2,6 +2,7 @@ import { refusePromise, requireFunction } from '../options.js';
 import type { DegradedReason, DegradedSection } from './degraded.js';
 
 const BRAND = Symbol.for('holdfast.partial-response');
+const HIDDEN = { data: { enumerable: false }, timings: { enumerable: false } };
 
 /** How long a section took. */
 export interface SectionTiming {
@@ -59,7 +60,8 @@ export class PartialResponse<D, B = PartialBody<D>> implements PartialBody<D> {
   }
 
   /**
-   * The same answer with another body; data and marks stay.
+   * The same answer with another body; data and marks stay. Its `data` and `timings` are not enumerable: whatever goes by
+   * the fields of objects does not find there what the body leaves out.
    *
    * @throws TypeError when `reshape` is no function or returns a promise, which has no JSON.
    */
@@ -67,7 +69,7 @@ export class PartialResponse<D, B = PartialBody<D>> implements PartialBody<D> {
     const body = requireFunction(reshape, 'reshape')(this);
     refusePromise(body, 'reshape', 'the body');
 
-    return new PartialResponse(this, body);
+    return Object.defineProperties(new PartialResponse<D, C>(this, body), HIDDEN);
   }
 
   /** The body. */

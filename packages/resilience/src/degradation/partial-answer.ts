@@ -18,12 +18,16 @@ export function partialIn(answer: unknown): AnyPartialResponse | undefined {
 }
 
 function inEnvelope(answer: object): AnyPartialResponse | undefined {
-  const prototype: unknown = Object.getPrototypeOf(answer);
-  if (prototype !== Object.prototype && prototype !== null) return undefined;
-
-  return Object.values(answer as Record<string, unknown>).find(isPartial);
+  return isEnvelope(answer) ? Object.values(answer).find(isPartial) : undefined;
 }
 
-function isPartial(value: unknown): value is AnyPartialResponse {
+/** Anything but an object of some class. */
+export function isEnvelope(answer: object): answer is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(answer);
+
+  return prototype === Object.prototype || prototype === null;
+}
+
+export function isPartial(value: unknown): value is AnyPartialResponse {
   return value instanceof PartialResponse;
 }

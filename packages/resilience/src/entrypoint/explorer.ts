@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { guardCaches } from '../degradation/cache-guard.js';
+import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
 import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
@@ -63,6 +64,7 @@ export class Explorer {
     warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
+    letSerializersKeepMarks();
     if (!guardCaches(this.modules.values())) warnings.push(closedCache());
     for (const warning of warnings) this.logger.warn(warning);
 

@@ -240,6 +240,21 @@ describe('refuseInherited', () => {
     expect(() => rejectUnknown(options, ['attempts'])).toThrow('attempts: is inherited');
   });
 
+  it('refuses a known option that somebody has given to all objects', () => {
+    Object.defineProperty(Object.prototype, 'attempts', {
+      value: 3,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
+    try {
+      expect(() => rejectUnknown({}, ['attempts'])).toThrow('attempts: is inherited');
+      expect(() => rejectUnknown({ attempts: 2 }, ['attempts'])).not.toThrow();
+    } finally {
+      delete (Object.prototype as { attempts?: number }).attempts;
+    }
+  });
+
   it('takes what an object has itself, and leaves what is not known alone', () => {
     const own = Object.assign(Object.create({ get: () => 5 }) as object, { attempts: 3 });
 

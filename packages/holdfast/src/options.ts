@@ -44,6 +44,7 @@ export function requireObject(value: unknown, path: string, hint: string): void 
  * sees them, and what copies an object loses them.
  */
 export function refuseInherited(options: object, known: readonly string[], path = ''): void {
+  if (inheritsNothing(options)) return;
   const key = known.find((name) => name in options && !Object.hasOwn(options, name));
   if (key === undefined) return;
 
@@ -52,6 +53,11 @@ export function refuseInherited(options: object, known: readonly string[], path 
     'is inherited (a getter or method of a class?), and would be lost where options are copied. ' +
       'Make it a field of the options object itself.',
   );
+}
+
+/** Whether it is a plain object, and nobody has given a property to all objects. Most options are. */
+function inheritsNothing(options: object): boolean {
+  return Object.getPrototypeOf(options) === Object.prototype && Object.keys(Object.prototype).length === 0;
 }
 
 /** Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. */

@@ -153,10 +153,12 @@ export class Answer {
     const marginMs = margin === undefined ? DEFAULT_MARGIN_MS : parseDuration(margin, 'margin');
     const minRemainingMs =
       minRemaining === undefined ? this.scope?.deadline?.minRemainingMs : readMinRemaining(minRemaining, this.budgetMs);
+    const bound = this.scope?.bound;
+    if (bound === undefined && this.budgetMs === Infinity) return undefined;
+
     const startedAt = now();
     const options = { policy: this.name, minRemainingMs };
     const own = this.budgetMs === Infinity ? undefined : Deadline.from(startedAt, this.budgetMs, options);
-    const bound = this.scope?.bound;
     if (bound === undefined) return own;
 
     const leftMs = Math.max(0, bound.dueAt - startedAt);

@@ -142,7 +142,17 @@ describe('what an answer is built from', () => {
     ['a key that no header shows', { 'my reviews': section }, /^my reviews: "my reviews" is no name for a section/],
     ['the key of the whole', { '*': section }, /^\*: "\*" is no name/],
     ['two of a name', { a: section, b: required(() => 1, { name: 'a' }) }, /^name: two sections are called "a"/],
+    [
+      'two of a name among a hundred',
+      { ...manySections(), b: required(() => 1, { name: 'many-0' }) },
+      /^name: two sections are called "many-0"/,
+    ],
     ['one section twice', { a: section, b: section }, /^sections: one section stands there under two keys/],
+    [
+      'one section twice among a hundred',
+      { a: section, ...manySections(), b: section },
+      /^sections: one section stands there under two keys/,
+    ],
   ])('is checked before anything runs: %s', async (_what, sections, message) => {
     const error = await errorOf(fanOut(sections as Sections, within));
 
@@ -166,3 +176,7 @@ describe('what an answer is built from', () => {
     await expect(fanOut({ a: required(() => 1) }, { ...within, ...options })).rejects.toThrow(message);
   });
 });
+
+function manySections(): Sections {
+  return Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`many-${at}`, required(() => at)]));
+}

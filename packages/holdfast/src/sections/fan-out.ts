@@ -55,7 +55,7 @@ class FanOut implements Assembly {
   private readonly data: Record<string, unknown>;
   private readonly keys: readonly string[];
   private readonly parts: readonly Part[];
-  private readonly graph: SectionGraph;
+  private readonly graph: SectionGraph | undefined;
   private readonly outlet: Outlet;
   private readonly concurrency: number;
   private readonly minimum: number;
@@ -83,22 +83,16 @@ class FanOut implements Assembly {
     this.concurrency = requireCount(concurrency, 'concurrency', { min: 1, infinite: true });
     this.settlesAll = requireOneOf(onRequiredFailure, 'onRequiredFailure', ['cancel', 'settle']) === 'settle';
     this.minimum = this.leastGood(minimum);
-    requireDistinct(this.parts, declared);
-    this.graph = new SectionGraph(this.parts, declared);
+    requireDistinct(declared, this.keys);
+    this.graph = SectionGraph.of(this.parts, declared);
   }
 
   start(): void {
     const { left } = this.answer;
     if (left !== undefined) return this.end(() => this.outlet.reject(left.reason));
 
-    const waiting = this.parts.filter(({ settings }) => settings.after !== undefined);
-    waiting.forEach((part) => {
-      const resume = resumeLater(() => this.enqueue(part));
-      this.graph.whenReady(part, resume);
-    });
-    this.parts.forEach((part) => {
-      if (part.settings.after === undefined) this.enqueue(part);
-    });
+    if (this.graph !== undefined) this.letWait(this.graph);
+    for (const part of this.parts) if (part.settings.after === undefined) this.enqueue(part);
   }
 
   onPart(part: Part): void {
@@ -141,12 +135,26 @@ class FanOut implements Assembly {
   private spread(): void {
     this.isSpreading = true;
     for (let part = this.settled.pop(); part !== undefined; part = this.settled.pop()) {
-      for (const follower of this.graph.onSettled(part)) if (!this.isOver) follower.skip();
+      if (this.graph !== undefined) this.skipAfter(part, this.graph);
     }
     this.isSpreading = false;
     if (this.isOver) return;
     if (this.unsettled === 0) this.conclude();
     else this.startNext();
+  }
+
+  private letWait(graph: SectionGraph): void {
+    for (const part of this.parts) {
+      if (part.settings.after !== undefined)
+        graph.whenReady(
+          part,
+          resumeLater(() => this.enqueue(part)),
+        );
+    }
+  }
+
+  private skipAfter(part: Part, graph: SectionGraph): void {
+    for (const follower of graph.onSettled(part)) if (!this.isOver) follower.skip();
   }
 
   /** Starts a part, or lets it wait for its turn. */
@@ -204,11 +212,11 @@ class FanOut implements Assembly {
     const { data } = this;
     const degraded: DegradedSection[] = [];
     const timings: SectionTiming[] = [];
-    for (const [at, part] of this.parts.entries()) {
+    this.parts.forEach((part, at) => {
       data[this.keys[at] as string] = part.value;
       timings.push(part.timing);
       if (part.degraded !== undefined) degraded.push(part.degraded);
-    }
+    });
 
     return PartialResponse.of<unknown>({ data, degraded, timings });
   }
@@ -232,15 +240,26 @@ function copyOf(sections: Sections): Record<string, unknown> {
 }
 
 /** @throws TypeError when two parts could not be told apart, or one section would be two of them. */
-function requireDistinct(parts: readonly Part[], sections: readonly Section<unknown>[]): void {
-  const names = new Set(parts.map(({ name }) => name));
-  if (names.size < parts.length) {
-    const twice = parts.find(({ name }, at) => parts.findIndex((part) => part.name === name) < at) as Part;
-    throw new OptionError('name', `two sections are called "${twice.name}". Give each a name of its own.`);
+function requireDistinct(sections: readonly Section<unknown>[], keys: readonly string[]): void {
+  // Keys alone are distinct.
+  if (sections.some(({ settings }) => settings.name !== undefined)) {
+    const twice = firstTwice(sections.map(({ settings }, at) => settings.name ?? keys[at]));
+    if (twice !== undefined) {
+      throw new OptionError('name', `two sections are called "${twice}". Give each a name of its own.`);
+    }
   }
-  if (new Set(sections).size < sections.length) {
+  if (firstTwice(sections) !== undefined) {
     throw new OptionError('sections', 'one section stands there under two keys. Make one for each.');
   }
+}
+
+/** So many are compared with each other in less time than a set of them takes. */
+const FEW = 8;
+
+function firstTwice<T>(values: readonly T[]): T | undefined {
+  if (values.length > FEW && new Set(values).size === values.length) return undefined;
+
+  return values.find((value, at) => values.indexOf(value) < at);
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Attempt } from '../attempt.js';
-import { now } from '../clock.js';
 import type { Deadline } from '../deadline.js';
 import { SectionFailedError } from '../errors.js';
+import type { Work } from '../execution.js';
 import { refusePromise } from '../options.js';
+import type { AttemptContext } from '../scope.js';
 import { limitBehind } from '../time-limit-error.js';
 import type { Answer } from './answer.js';
 import { reasonOf, type DegradedReason, type DegradedSection } from './degraded.js';
@@ -67,17 +67,17 @@ export class Part implements SectionOwner {
     if (this.state === 'running') this.execution?.onAbort(reason);
   }
 
-  work(attempt: Attempt): unknown {
-    const run = this.settings.run as (context: unknown) => unknown;
+  get work(): Work {
+    const { inputs } = this;
+    const run = this.settings.run as (context: object) => unknown;
 
-    return run(this.inputs === undefined ? attempt : withInputs(attempt, this.inputs));
+    return inputs === undefined ? run : (attempt) => run(withInputs(attempt, inputs));
   }
 
   onSettled(ok: boolean, value: unknown): void {
-    const { isCut, limitMs, startedAt, hasRun } = this.execution as SectionExecution;
+    const { tookMs, hasRun } = this.execution as SectionExecution;
     this.execution = undefined;
-    // A timer is never quite on time; what was decided is the limit.
-    this.tookMs = isCut ? Math.round(limitMs) : wholeMsSince(startedAt);
+    this.tookMs = tookMs;
     if (ok) {
       this.state = 'good';
       this.value = value;
@@ -88,10 +88,10 @@ export class Part implements SectionOwner {
   }
 
   onLeft(reason: unknown): void {
-    const { startedAt } = this.execution as SectionExecution;
+    const { tookMs } = this.execution as SectionExecution;
     this.execution = undefined;
-    this.tookMs = wholeMsSince(startedAt);
-    this.degraded = { section: this.name, reason: 'client_abort', waitedMs: this.tookMs };
+    this.tookMs = tookMs;
+    this.degraded = { section: this.name, reason: 'client_abort', waitedMs: tookMs };
     this.error = reason;
     this.state = 'failed';
     this.assembly.onLeft(this, reason);
@@ -138,13 +138,8 @@ export class Part implements SectionOwner {
   }
 }
 
-/** A clock that is moved by hand may be moved backwards. */
-function wholeMsSince(startedAt: number | undefined): number {
-  return startedAt === undefined ? 0 : Math.max(0, Math.round(now() - startedAt));
-}
-
 /** The attempt with the values that its section waited for. Its signal is still only made when it is asked for. */
-function withInputs(attempt: Attempt, inputs: Readonly<Record<string, unknown>>): object {
+function withInputs(attempt: AttemptContext, inputs: Readonly<Record<string, unknown>>): object {
   return Object.defineProperties(
     { ...inputs },
     {

@@ -21,8 +21,8 @@ export interface SectionOwner {
   readonly name: string;
   readonly settings: SectionSettings;
   readonly answer: Answer;
-  /** Runs the section's function. */
-  work(attempt: Attempt): unknown;
+  /** The section's function, with what it waited for. */
+  readonly work: Work;
   onSettled(ok: boolean, value: unknown): void;
   /** The caller, or the attempt around, has aborted. */
   onLeft(reason: unknown): void;
@@ -41,8 +41,10 @@ export class SectionExecution extends Execution implements LimitTarget {
   /** Whether its time was over before it ended. */
   isCut = false;
   limitMs = Infinity;
-  /** On the engine's clock; `undefined` while it has not begun. */
-  startedAt: number | undefined = undefined;
+  /** How long it took, in whole milliseconds; 0 when it never began. */
+  tookMs = 0;
+  /** On the engine's clock. */
+  private startedAt = 0;
   private isLeftByCaller = false;
   /** The deadline of the whole answer, less what is reserved, when it comes before the section's own limit. */
   private cutBy: Deadline | undefined = undefined;
@@ -92,6 +94,9 @@ export class SectionExecution extends Execution implements LimitTarget {
 
   /** The section has an outcome within its own stages, or was given up. */
   end(): void {
+    const endedAt = now();
+    // A timer is never quite on time; what was decided is the limit. A clock that is moved by hand may be moved backwards.
+    this.tookMs = this.isCut ? Math.round(this.limitMs) : Math.max(0, Math.round(endedAt - this.startedAt));
     stopTimer(this.timer);
     this.timer = undefined;
     if (!this.cutting) this.deadlineOfWork?.release();
@@ -99,13 +104,13 @@ export class SectionExecution extends Execution implements LimitTarget {
 
     // The event loop was held: the answer is there, but too late for whoever set the limit.
     const { timeout } = this.owner.settings;
-    if (this.dueAt <= now()) this.replaceByFailure(this.exceeded(true));
+    if (this.dueAt <= endedAt) this.replaceByFailure(this.exceeded(true));
     else if (typeof timeout === 'object') timeout.record(this.ranMs());
   }
 
   /** What is started late in the answer has not had all of its time. */
   ownBound(): Bound | undefined {
-    const { cutBy, dueAt, startedAt = 0 } = this;
+    const { cutBy, dueAt, startedAt } = this;
 
     return dueAt === Infinity ? undefined : { startedAt: cutBy?.startedAt ?? startedAt, dueAt };
   }
@@ -123,7 +128,7 @@ export class SectionExecution extends Execution implements LimitTarget {
 
   performWork(attempt: Attempt): void {
     this.hasRun = true;
-    this.performHandler(attempt, () => this.owner.work(attempt));
+    this.performHandler(attempt, this.owner.work);
   }
 
   protected performHandler(attempt: Attempt, handler: Work): void {
@@ -174,7 +179,7 @@ export class SectionExecution extends Execution implements LimitTarget {
 
   /** The time that was spent outside our own queues, which are not the dependency's fault. */
   private ranMs(): number {
-    return Math.min(this.limitMs, now() - (this.startedAt as number)) - this.waitedMs();
+    return Math.min(this.limitMs, now() - this.startedAt) - this.waitedMs();
   }
 }
 

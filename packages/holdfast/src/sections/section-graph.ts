@@ -9,16 +9,24 @@ interface Waiting {
 
 const NONE: readonly Part[] = [];
 
-/** Which parts of a fan-out wait for which: most wait for none. */
+/** Which parts of a fan-out wait for which. */
 export class SectionGraph {
   private readonly partOf = new Map<Section<unknown>, Part>();
   private readonly followers = new Map<Part, Part[]>();
   private readonly waiting = new Map<Part, Waiting>();
 
-  /** @throws TypeError when a section comes after one that is not in the same fan-out. */
-  constructor(parts: readonly Part[], sections: readonly Section<unknown>[]) {
-    if (parts.every(({ settings }) => settings.after === undefined)) return;
+  /**
+   * The graph of a fan-out; `undefined` where nobody waits for anybody.
+   *
+   * @throws TypeError when a section comes after one that is not in the same fan-out.
+   */
+  static of(parts: readonly Part[], sections: readonly Section<unknown>[]): SectionGraph | undefined {
+    const anyWaits = parts.some(({ settings }) => settings.after !== undefined);
 
+    return anyWaits ? new SectionGraph(parts, sections) : undefined;
+  }
+
+  private constructor(parts: readonly Part[], sections: readonly Section<unknown>[]) {
     sections.forEach((section, at) => this.partOf.set(section, parts[at] as Part));
     for (const part of parts) {
       for (const before of this.partsBefore(part)) this.addFollower(before, part);
@@ -32,14 +40,14 @@ export class SectionGraph {
 
   /** Lets go on what waited for this part alone. Returns the parts that will never have all that they wait for. */
   onSettled(part: Part): readonly Part[] {
-    const followers = this.followers.get(part);
-    if (followers === undefined) return NONE;
+    const followers = this.followers.get(part) ?? NONE;
     if (part.state !== 'good') return followers.filter((follower) => this.waiting.delete(follower));
 
     for (const follower of followers) {
       const waiting = this.waiting.get(follower);
       if (waiting !== undefined && --waiting.missing === 0) this.release(follower, waiting);
     }
+
     return NONE;
   }
 

@@ -128,6 +128,10 @@ export class Attempt implements AttemptContext, Scope {
     if (own !== undefined) own.afterlife = undefined;
   }
 
+  hasGiven(signal: AbortSignal): boolean {
+    return signal === this.controller?.signal;
+  }
+
   follow(follower: Follower): Link {
     const own = (this.belongings ??= new Belongings());
     const inside = (own.inside ??= new Inside());

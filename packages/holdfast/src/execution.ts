@@ -168,7 +168,7 @@ export abstract class Execution implements Follower, AttemptOwner {
     ties.outer = outer;
     ties.outerLink = outer?.follow(this);
     this.deadline = outer?.deadline;
-    if (signal !== undefined) ties.callerLink = followSignal(signal, this);
+    if (signal !== undefined && outer?.hasGiven(signal) !== true) ties.callerLink = followSignal(signal, this);
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi, type MockInstance } from 'vitest';
 import { ManualWork } from '../test/manual-work.js';
 import { microtasks, outcomeOf } from '../test/outcome.js';
 import { WatchedController } from '../test/watched-signal.js';
@@ -174,6 +174,40 @@ describe('a policy inside an attempt', () => {
     await expect(inside).rejects.toBe(reason);
     expect((outside.value as Error).message).toBe('too late');
     expect([own.listeners, around.listeners]).toEqual([0, 0]);
+  });
+
+  it('puts no listener on the signal of the attempt when it is given that, and is given up with it', async () => {
+    const work = new ManualWork();
+    const caller = new AbortController();
+    let listen: MockInstance | undefined;
+    const call = new BulkheadPolicy().execute(
+      ({ signal }) => {
+        listen = vi.spyOn(signal, 'addEventListener');
+        return new BulkheadPolicy().execute(work.run, { signal });
+      },
+      { signal: caller.signal },
+    );
+    const failure = outcomeOf(call);
+    caller.abort(reason);
+    await microtasks();
+
+    expect(failure.value).toBe(reason);
+    expect(listen).not.toHaveBeenCalled();
+    expect(work.call(0).context.signal.reason).toBe(reason);
+  });
+
+  it('that is detached follows the signal of the attempt when it is given that', async () => {
+    const work = new ManualWork();
+    const caller = new AbortController();
+    const call = new BulkheadPolicy().execute(
+      ({ signal }) => new BulkheadPolicy().execute(work.run, { signal, detached: true }),
+      { signal: caller.signal },
+    );
+    const failure = outcomeOf(call);
+    caller.abort(reason);
+    await microtasks();
+
+    expect([failure.value, work.call(0).context.signal.reason]).toEqual([reason, reason]);
   });
 
   it('that is detached outlives the attempt, and its own signal still counts', async () => {

@@ -50,6 +50,8 @@ export interface Scope extends AttemptContext {
   readonly outer: Scope | undefined;
   /** The execution that it belongs to, while it counts: a binding may recognise its own. */
   readonly owner: object | undefined;
+  /** Whether this is the signal that it gave to somebody: who follows the scope need not follow that too. */
+  hasGiven(signal: AbortSignal): boolean;
   /** Aborts `follower` together with this scope, until it leaves. */
   follow(follower: Follower): Link;
   leave(link: Link): void;
@@ -158,6 +160,10 @@ class OpenScope implements Scope, Follower {
     this.#joined = new AbortController();
     this.#link();
     return this.#joined.signal;
+  }
+
+  hasGiven(signal: AbortSignal): boolean {
+    return signal === this.#own || signal === this.#joined?.signal;
   }
 
   follow(follower: Follower): Link {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi, type MockInstance } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { useScriptedFetch } from '../../test/scripted-fetch.js';
@@ -137,6 +137,22 @@ describe('a call inside of an attempt', () => {
     caller.abort();
 
     expect(await call).toMatchObject({ ok: false, reason: 'client_abort' });
+  });
+
+  it('puts no listener on the attempt’s own signal, and ends with the attempt', async () => {
+    let listen: MockInstance | undefined;
+    let inner: Outcome | undefined;
+    const call = new TimeoutPolicy(100).execute(({ signal }) => {
+      listen = vi.spyOn(signal, 'addEventListener');
+      inner = outcomeOf(fetchJson(FLAGS, { signal }, '10s'));
+      return hang();
+    });
+    const failure = errorOf(call);
+    await pass(100);
+
+    expect(await failure).toBeInstanceOf(ResilienceTimeoutError);
+    expect(listen).not.toHaveBeenCalled();
+    expect(inner?.value).toEqual({ ok: false, reason: 'upstream_timeout', ms: 100 });
   });
 
   it('follows it only while it runs', async () => {

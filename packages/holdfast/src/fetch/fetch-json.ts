@@ -103,7 +103,7 @@ class LimitedCall implements Follower {
   }
 
   follow(caller: AbortSignal | undefined, scope: Scope | undefined): void {
-    if (caller !== undefined) this.callerLink = followSignal(caller, this);
+    if (caller !== undefined && scope?.hasGiven(caller) !== true) this.callerLink = followSignal(caller, this);
     if (scope === undefined) return;
 
     const link = scope.follow({

@@ -145,11 +145,10 @@ class FanOut implements Assembly {
 
   private letWait(graph: SectionGraph): void {
     for (const part of this.parts) {
-      if (part.settings.after !== undefined)
-        graph.whenReady(
-          part,
-          resumeLater(() => this.enqueue(part)),
-        );
+      if (part.settings.after === undefined) continue;
+
+      const resume = resumeLater(() => this.enqueue(part));
+      graph.whenReady(part, resume);
     }
   }
 

@@ -249,12 +249,20 @@ const nest: readonly Row[] = [
 const underLoad: readonly Row[] = [
   {
     id: 'home-under-load',
-    title: 'page of 200 clients, p99, one upstream hangs',
+    title: 'page, p99, 200 in flight, one upstream hangs',
     against: 'its deadline',
     measure: 'lateness',
     hooks: 'on',
     target: always(25),
     sides: async () => (await import('./cases/home-under-load.js')).homeUnderLoad(),
+  },
+  {
+    id: 'home-in-lockstep',
+    title: 'the same, all 200 at one instant',
+    against: 'its deadline',
+    measure: 'lateness',
+    hooks: 'on',
+    sides: async () => (await import('./cases/home-under-load.js')).homeInLockstep(),
   },
 ];
 

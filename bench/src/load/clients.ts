@@ -12,7 +12,16 @@ export interface Load {
   readonly until?: number;
 }
 
+/** Requests that come whether those before have been answered or not, as from clients who know nothing of each other. */
+export interface Pace {
+  readonly requests: number;
+  readonly everyMs: number;
+  /** How many of the first do not count: until as many are in flight as the pace and the answers keep there. */
+  readonly ramp: number;
+}
+
 export interface Answered {
+  /** Since it was due, so that what comes late since the clients were held is late. */
   readonly ms: number;
   readonly status: number | undefined;
   readonly body: string;
@@ -23,15 +32,32 @@ export async function askAll(
   url: string,
   { clients, each, spreadMs, until = Infinity }: Load,
 ): Promise<readonly Answered[]> {
+  return overKeptConnections(url, async (target) => {
+    const answers = Array.from({ length: clients }, async (_, client) => {
+      await delay((client / clients) * spreadMs);
+      return askInTurn(target, each, until);
+    });
+    return (await Promise.all(answers)).flat();
+  });
+}
+
+/** Asks at a steady pace, over as many connections as that takes. */
+export async function askSteadily(url: string, { requests, everyMs, ramp }: Pace): Promise<readonly Answered[]> {
+  return overKeptConnections(url, async (target) => {
+    const startedAt = performance.now();
+    const answers = Array.from({ length: requests }, async (_, request) => {
+      const dueAt = startedAt + request * everyMs;
+      await delay(request * everyMs);
+      return ask(target, dueAt);
+    });
+    return (await Promise.all(answers)).slice(ramp);
+  });
+}
+
+async function overKeptConnections<T>(url: string, use: (target: Target) => Promise<T>): Promise<T> {
   const agent = new Agent({ keepAlive: true });
   try {
-    const answers = await Promise.all(
-      Array.from({ length: clients }, async (_, client) => {
-        await delay((client / clients) * spreadMs);
-        return askInTurn({ url, agent }, each, until);
-      }),
-    );
-    return answers.flat();
+    return await use({ url, agent });
   } finally {
     agent.destroy();
   }
@@ -44,18 +70,18 @@ interface Target {
 
 async function askInTurn(target: Target, times: number, until: number): Promise<Answered[]> {
   const answers: Answered[] = [];
-  for (let time = 0; time < times && performance.now() < until; time++) answers.push(await ask(target));
+  for (let time = 0; time < times && performance.now() < until; time++) {
+    answers.push(await ask(target, performance.now()));
+  }
 
   return answers;
 }
 
-function ask({ url, agent }: Target): Promise<Answered> {
-  const startedAt = performance.now();
-
+function ask({ url, agent }: Target, dueAt: number): Promise<Answered> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, (answer) => {
       text(answer).then((body) => {
-        resolve({ ms: performance.now() - startedAt, status: answer.statusCode, body });
+        resolve({ ms: performance.now() - dueAt, status: answer.statusCode, body });
       }, reject);
     }).on('error', reject);
   });

@@ -18,7 +18,7 @@ export { answerScope, observeAnswers, type AnswerObserver } from './sections/ans
 export { refuseTakenHeader } from './sections/degraded-headers.js';
 
 // Requests
-export { isClientGone, isSent, isSentAtEnd, onClientGone, onConnectionClosed } from './client-gone.js';
+export { isClientGone, isSent, isSentAtEnd, onClientGone, onClose, onConnectionClosed } from './client-gone.js';
 
 // Stages
 export { composeStages, readFallback, refusePolicy, type NotPolicy, type Stages } from './stages.js';

@@ -178,7 +178,13 @@ class CloseWatch {
 
 const watchOf = hiddenField<Closable, CloseWatch>();
 
-function onClose(source: Closable, callback: Callback): () => void {
+/**
+ * Calls back, once, when something closes. It hears of any number of callbacks as one listener. What cannot be listened
+ * to never closes.
+ *
+ * @returns What stops watching.
+ */
+export function onClose(source: Partial<Closable>, callback: Callback): () => void {
   if (!isClosable(source)) return () => {};
 
   const watch = watchFor(source);

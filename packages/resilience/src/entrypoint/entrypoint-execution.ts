@@ -123,9 +123,11 @@ export class EntrypointExecution extends ObservableExecution {
     this.endWatch();
     if (ok && this.held !== undefined) this.release(this.held);
     this.held = undefined;
-    const { plan } = this.call;
+    const { plan, transport } = this.call;
+    const left = !ok && value instanceof ClientDisconnectedError;
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
-    if (plan.streamsEvents && value instanceof ClientDisconnectedError) this.delivered = true;
+    if (left && plan.streamsEvents) this.delivered = true;
+    else if (left && transport.endsSilently === true) super.deliver(true, undefined);
     else super.deliver(ok, value);
   }
 

@@ -1,13 +1,21 @@
+import type { ExecutionContext } from '@nestjs/common';
 import type { ResilienceError } from 'holdfast';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { payloadOf } from './client-answer.js';
+import { messageHeader } from './message-headers.js';
 import type { RpcExceptions } from './rpc-exceptions.js';
+import { TcpConnection } from './tcp-connection.js';
 import type { Exchange, Transport } from './transport.js';
+
+/** Handlers get the data, and this: the context of their transport. */
+const MESSAGE = 1;
 
 /** Messages and events of any microservice transport but gRPC. */
 export class RpcTransport implements Transport {
   /** Handlers may stream, and each value leaves as it comes. */
   readonly answersOnce = false;
+  /** The failure of an event handler is logged, and nobody is there who could be told anything else. */
+  readonly endsSilently = true;
 
   constructor(private readonly exceptions: RpcExceptions) {}
 
@@ -15,12 +23,16 @@ export class RpcTransport implements Transport {
     return this.exceptions.prepare(kinds);
   }
 
-  exchangeOf(): Exchange | undefined {
-    return undefined;
+  exchangeOf(context: ExecutionContext): Exchange | undefined {
+    return TcpConnection.of(context.getArgByIndex(MESSAGE));
   }
 
   isSafe(): undefined {
     return undefined;
+  }
+
+  headerOf(context: ExecutionContext, name: string): string | readonly string[] | undefined {
+    return messageHeader(context.getArgByIndex(MESSAGE), name);
   }
 
   translate(error: ResilienceError): unknown {

@@ -8,6 +8,9 @@ export interface Transport {
   /** Whether it answers once, with the last value, when the handler has completed: until then nothing has left. */
   readonly answersOnce: boolean;
 
+  /** Whether a call whose client has left just ends: an error would be sent, or logged as one that nobody has expected. */
+  readonly endsSilently?: boolean;
+
   /** Gets what it needs for handlers of these kinds, of packages that an application need not have. */
   prepare?(kinds: readonly HandlerKinds[]): Promise<void>;
 

@@ -90,10 +90,13 @@ export class GrpcExchange implements Exchange {
 
   onClientLeft(listener: () => void): () => void {
     const { call } = this;
+    let watches = true;
     const leave = (): void => {
-      if (this.clientLeft) listener();
+      if (watches && this.clientLeft) listener();
     };
     const stop = (): void => {
+      // An emitter calls those too that are taken off while it emits, as Nest's unsubscribing may make us do.
+      watches = false;
       call.off('cancelled', leave);
     };
     call.on('cancelled', leave);

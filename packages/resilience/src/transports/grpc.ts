@@ -43,8 +43,9 @@ export class GrpcTransport implements Transport {
     return this.exceptions.prepare(kinds);
   }
 
+  /** None where the handler has the call itself: only it knows whether it has answered, and grpc-js tells it the rest. */
   exchangeOf(context: ExecutionContext): GrpcExchange | undefined {
-    const call = grpcCallOf(context);
+    const call = passedThroughCallOf(context) === undefined ? grpcCallOf(context) : undefined;
 
     return call && new GrpcExchange(call);
   }

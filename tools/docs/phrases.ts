@@ -1,4 +1,4 @@
-import { adaptive } from 'holdfast';
+import { adaptive, required, TimeoutPolicy } from 'holdfast';
 
 /** What the documentation's tables say an option takes, as values on both sides of each bound. */
 
@@ -70,6 +70,23 @@ export const PHRASES: Readonly<Record<string, Phrase>> = {
     takes: ['no-store', 'max-age=0, must-revalidate'],
     refuses: ['', 'no-store\nX-Other: 1', 5, null],
   },
+  'an `AbortSignal`': { takes: [new AbortController().signal], refuses: [{}, 'x', 5, null] },
+  'a whole number, up to how many sections there are': { takes: [0, 1], refuses: [-1, 0.5, 2, Infinity, ...noNumbers] },
+  "`'cancel'` or `'settle'`": { takes: ['cancel', 'settle'], refuses: ['wait', 5, null] },
+  'a header token': { takes: ['reviews', 'x.y_z'], refuses: ['', '*', 'a b', 'a;b', 5, null] },
+  'a duration above 0, or `adaptive()`': {
+    takes: [0.5, '1ms', '1w', adaptive()],
+    refuses: [0, '0s', anything, ...noDurations],
+  },
+  'a policy': { takes: [new TimeoutPolicy(1)], refuses: [{}, 'carrier', null] },
+  'sections by their names': {
+    takes: [{}, { product: required(anything) }],
+    refuses: [5, { product: anything }, { signal: required(anything) }, null],
+  },
+  "`'closed'`": { takes: ['closed'], refuses: ['open', true, null] },
+  "`'open'`": { takes: ['open'], refuses: ['closed', true, null] },
+  'a whole number from 400 to 599': { takes: [400, 599], refuses: [399, 600, 500.5, ...noNumbers] },
+  'a value, or a function of the error': { takes: [null, [], anything], refuses: [] },
   'stages by name': { takes: [{}, { carrier: { retry: 2 } }], refuses: ['carrier', { carrier: { retries: 2 } }] },
 };
 

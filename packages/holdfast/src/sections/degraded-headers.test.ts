@@ -61,6 +61,7 @@ describe('the headers of a degraded answer', () => {
     [{ name: 'Cache-Control' }, /^name: "Cache-Control" means something else in an answer/],
     [{ name: 'etag' }, /^name: "etag" means something else in an answer/],
     [{ cacheControl: '' }, /^cacheControl: expected a name/],
+    [{ cacheControl: 'no-store\r\nx-other: 1' }, /^cacheControl: .* can stand in no header/],
     [{ header: 'x-degraded' }, /^header: unknown option/],
     [null, /^expected an options object, got null/],
   ])('refuse %j, also for an answer that is whole', (options, message) => {

@@ -70,10 +70,18 @@ export function degradedHeaders(
   const { name = 'x-degraded', cacheControl = 'no-store' } = options;
   requireSectionName(name, 'name');
   refuseTakenHeader(name, 'name');
-  requireName(cacheControl, 'cacheControl');
+  requireFieldValue(cacheControl, 'cacheControl');
   if (degraded.length === 0) return {};
 
   return { [name]: listOf(degraded), 'cache-control': cacheControl };
+}
+
+/** Visible characters, with blanks between them: what is no more, with a line break in it, would be a header of its own. */
+const FIELD_VALUE = /^[!-~]+(?:[ \t]+[!-~]+)*$/;
+
+function requireFieldValue(given: unknown, path: string): void {
+  const value = requireName(given, path);
+  if (!FIELD_VALUE.test(value)) throw new OptionError(path, `${show(value)} can stand in no header. Use 'no-store'.`);
 }
 
 function listOf(degraded: readonly DegradedSection[]): string {

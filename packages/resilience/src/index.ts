@@ -30,7 +30,7 @@ export {
   RetryPolicy,
   TimeoutPolicy,
 } from 'holdfast';
-export type { AttemptContext, CircuitBreakerStats, ExecuteOptions } from 'holdfast';
+export type { AttemptContext, CircuitBreakerStats, Deadline, ExecuteOptions } from 'holdfast';
 export type { DegradedOptions } from './degradation/degraded-options.js';
 export type { TimeBudget } from './entrypoint/time-budget.js';
 

@@ -1,4 +1,11 @@
-import { BulkheadPolicy, ResiliencePolicy, ResilienceTimeoutError, RetryPolicy, TimeoutPolicy } from 'holdfast';
+import {
+  BudgetPolicy,
+  BulkheadPolicy,
+  ResiliencePolicy,
+  ResilienceTimeoutError,
+  RetryPolicy,
+  TimeoutPolicy,
+} from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ResilienceContext } from './resilience.context.js';
 
@@ -40,6 +47,18 @@ describe('ResilienceContext', () => {
   describe('inside an attempt', () => {
     it('gives the very signal and number that the work is given', async () => {
       await new TimeoutPolicy('1s').execute(({ signal, attempt }) => expect(seen()).toEqual([signal, attempt]));
+    });
+
+    it('gives the deadline that the work is given, and none where there is no budget', async () => {
+      const remaining = await new BudgetPolicy('1s').execute(async ({ deadline }) => {
+        await vi.advanceTimersByTimeAsync(400);
+        expect(context.deadline).toBe(deadline);
+        return context.deadline?.remaining();
+      });
+
+      expect(remaining).toBe(600);
+      expect(context.deadline).toBeUndefined();
+      await new TimeoutPolicy('1s').execute(() => expect(context.deadline).toBeUndefined());
     });
 
     it('counts the attempts', async () => {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Deadline } from 'holdfast';
 import { currentScope, runInScope, type ScopeOptions } from 'holdfast/binding';
 
 /**
@@ -15,6 +16,14 @@ export class ResilienceContext {
   /** The number of the current attempt, from 1; `undefined` outside of attempts. */
   get attempt(): number | undefined {
     return currentScope()?.attempt;
+  }
+
+  /**
+   * The deadline of the current attempt, that of a caller included: how much time a database may be given, for example.
+   * `undefined` outside of attempts, and where none was set.
+   */
+  get deadline(): Deadline | undefined {
+    return currentScope()?.deadline;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { degradedHeaders, isHeaderOfWholeAnswers, type SectionTiming } from 'holdfast';
+import { degradedHeaders, isHeaderOfWholeAnswers, type DegradedSection, type SectionTiming } from 'holdfast';
 import type { ResponseState } from '../transports/http-response.js';
 import type { ResponseHead } from '../transports/response-head.js';
 import type { DegradedSettings } from './degraded-options.js';
@@ -6,6 +6,9 @@ import type { AnyPartialResponse } from './partial-answer.js';
 
 /** What the head of an answer says about its sections. */
 export class AnswerMarks {
+  /** What goes into one answer: on some transports several handlers answer together. */
+  private readonly pages = new WeakMap<object, AnyPartialResponse[]>();
+
   constructor(private readonly settings: DegradedSettings) {}
 
   /**
@@ -13,18 +16,30 @@ export class AnswerMarks {
    * replaces what a client has, whatever conditions that sent.
    */
   mark(page: AnyPartialResponse, response: ResponseState): void {
-    const { degraded, timings } = page;
-    const isDegraded = degraded.length > 0;
-    if (!isDegraded && !this.settings.serverTiming) return;
+    const { identity } = response;
+    if (identity === undefined || (!page.partial && !this.settings.serverTiming)) return;
 
-    if (isDegraded) response.dropConditions();
-    response.beforeHead((head) => {
-      if (isDegraded) this.markDegraded(head, page);
-      if (this.settings.serverTiming) addTimings(head, timings);
-    });
+    if (page.partial) response.dropConditions();
+    const pages = this.pages.get(identity);
+    if (pages !== undefined) return void pages.push(page);
+
+    const first = [page];
+    this.pages.set(identity, first);
+    response.beforeHead((head) => this.edit(head, first));
   }
 
-  private markDegraded(head: ResponseHead, { degraded }: AnyPartialResponse): void {
+  private edit(head: ResponseHead, pages: readonly AnyPartialResponse[]): void {
+    const degraded = pages.flatMap((page) => page.degraded);
+    if (degraded.length > 0) this.markDegraded(head, degraded);
+    if (this.settings.serverTiming) {
+      addTimings(
+        head,
+        pages.flatMap(({ timings }) => timings),
+      );
+    }
+  }
+
+  private markDegraded(head: ResponseHead, degraded: readonly DegradedSection[]): void {
     const { header: name, cacheControl } = this.settings;
     for (const header of head.getHeaderNames().filter(isHeaderOfWholeAnswers)) head.removeHeader(header);
     for (const [header, value] of Object.entries(degradedHeaders(degraded, { name, cacheControl }))) {

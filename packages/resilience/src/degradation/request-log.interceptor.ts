@@ -35,7 +35,7 @@ export class RequestLogInterceptor implements NestInterceptor {
     if (context.getType() !== 'http') return next.handle();
 
     const { method, url, originalUrl = url } = context.getArgByIndex<HttpRequest | undefined>(0) ?? {};
-    const response = new ResponseState(context, undefined);
+    const response = new ResponseState(context.getArgByIndex(1), undefined);
     const startedAt = now();
     let degraded: readonly string[] = [];
     const log = (status: number): void => {

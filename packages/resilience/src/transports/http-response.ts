@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ExecutionContext, HttpServer } from '@nestjs/common';
+import type { HttpServer } from '@nestjs/common';
 import { isClientGone, onClientGone } from 'holdfast/binding';
 import { beforeHead, type ResponseHead } from './response-head.js';
 import { followTransfer, isStreamedBody, onResponseOver, type TransferOutcome } from './transfer.js';
@@ -14,9 +14,8 @@ export class ResponseState implements Exchange, StreamedBodies {
   private readonly response: object | undefined;
   private readonly adapter: HttpServer | undefined;
 
-  constructor(context: ExecutionContext, adapter: HttpServer | undefined) {
-    // `switchToHttp()` makes three closures; the response is the second argument of every HTTP handler.
-    const response = context.getArgByIndex<unknown>(1);
+  /** @param response That of Node, or what a framework wraps around it. */
+  constructor(response: unknown, adapter: HttpServer | undefined) {
     this.response = typeof response === 'object' && response !== null ? response : undefined;
     this.adapter = adapter;
   }
@@ -56,6 +55,11 @@ export class ResponseState implements Exchange, StreamedBodies {
 
   get statusCode(): number {
     return this.response === undefined ? 200 : rawResponse(this.response).statusCode;
+  }
+
+  /** What tells it from other responses. */
+  get identity(): object | undefined {
+    return this.response && rawResponse(this.response);
   }
 
   /** The last word on its headers; not for a head that has left. */

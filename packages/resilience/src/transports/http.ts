@@ -26,7 +26,8 @@ export class HttpTransport implements Transport {
   }
 
   exchangeOf(context: ExecutionContext): ResponseState {
-    return new ResponseState(context, this.adapterHost.httpAdapter);
+    // `switchToHttp()` makes three closures; the response is the second argument of every HTTP handler.
+    return new ResponseState(context.getArgByIndex(1), this.adapterHost.httpAdapter);
   }
 
   isSafe(context: ExecutionContext): boolean {

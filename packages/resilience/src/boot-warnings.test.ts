@@ -370,22 +370,53 @@ describe('@Signal()', () => {
 });
 
 describe('GraphQL', () => {
-  it('warns of decorators on a subscription, and says nothing of those on its class', async () => {
+  it('warns of what cannot apply to a subscription, and says nothing of what stands on its class', async () => {
     @Injectable()
     @Resolver()
     @Timeout('1s')
+    @Bulkhead()
     class ShopResolver {
       @Operation('Subscription')
       @Timeout('1s')
-      changed(): void {}
+      @CircuitBreaker()
+      @Retry({ idempotent: true })
+      opened(): void {}
 
       @Operation('Subscription')
-      removed(): void {}
+      @Bulkhead({ maxConcurrent: 10 })
+      counted(): void {}
+
+      @Operation('Subscription')
+      @Timeout('1s')
+      @Bulkhead({ maxConcurrent: 10 })
+      async *generated(): AsyncGenerator {}
+
+      @Operation('Subscription')
+      async *removed(): AsyncGenerator {}
     }
 
     expect(await warningsOf({ providers: [ShopResolver] })).toEqual([
-      'Resilience decorators on ShopResolver.changed() have no effect: it is a GraphQL subscription, whose handler ' +
-        'only opens the stream before the first event. Use a policy object for what the stream is fed from.',
+      '@Bulkhead() on ShopResolver.counted() does not limit how many streams are open: it is a GraphQL subscription, ' +
+        'whose slot is given back as soon as the stream is there, before the first event. Use a policy object for ' +
+        'what it is fed from.',
+      'Resilience decorators on ShopResolver.generated() have no effect: it is a GraphQL subscription, and an async ' +
+        'generator opens its stream when the first event is asked for. Open the stream in an async method that ' +
+        'returns it, or use a policy object for what it is fed from.',
+    ]);
+  });
+
+  it('warns of a retry on a subscription as on a mutation', async () => {
+    @Injectable()
+    @Resolver()
+    class ShopResolver {
+      @Operation('Subscription')
+      @Retry()
+      changed(): void {}
+    }
+
+    expect(await warningsOf({ providers: [ShopResolver] })).toEqual([
+      '@Retry() on ShopResolver.changed() is inactive: it only re-runs safe operations (GET, HEAD, OPTIONS, GraphQL ' +
+        'queries). If the handler is safe to repeat, use @Retry({ idempotent: true }).',
     ]);
   });
 

@@ -373,6 +373,10 @@ describe('entrypoints', () => {
       @Operation('Subscription')
       changed(): void {}
 
+      @Operation('Subscription')
+      @Fallback(() => [])
+      removed(): void {}
+
       @SetMetadata('graphql:resolve_property', true)
       price(): void {}
 
@@ -386,8 +390,10 @@ describe('entrypoints', () => {
     const { planOf } = await planned(Resolver);
 
     expect(
-      ['list', 'change', 'changed', 'price', 'reviews', 'byId'].map((name) => stagesOf(planOf(name)?.withRetry)),
-    ).toEqual([['TimeoutPolicy'], ['TimeoutPolicy'], [], [], ['RetryPolicy'], []]);
+      ['list', 'change', 'changed', 'removed', 'price', 'reviews', 'byId'].map((name) =>
+        stagesOf(planOf(name)?.withRetry),
+      ),
+    ).toEqual([['TimeoutPolicy'], ['TimeoutPolicy'], [], ['FallbackPolicy'], [], ['RetryPolicy'], []]);
   });
 
   it('provided under another token have their fallback method called', async () => {

@@ -133,9 +133,8 @@ export class Planner {
   /** Handler before class, decorators before the preset. Field resolvers and subscriptions have no class. */
   #levelsOf(handler: Handler): Level[] {
     const { graphql, http, rpc, websocket } = handler.kinds;
-    if (graphql === 'subscription') return [];
-
-    const standsAlone = graphql === 'field' && http === undefined && !rpc && !websocket;
+    const isPart = graphql === 'field' || graphql === 'subscription';
+    const standsAlone = isPart && http === undefined && !rpc && !websocket;
     const ofClass = standsAlone ? undefined : readDeclarations(handler.cls);
 
     return [

@@ -56,6 +56,7 @@ function contextOf(
     getType: () => kind,
     getClass: () => QuotesController,
     getHandler: () => QuotesController.prototype.getQuotes,
+    getArgs: () => values,
     getArgByIndex: (index: number) => values[index],
     switchToHttp: () => ({ getResponse: () => response }),
   } as unknown as ExecutionContext;

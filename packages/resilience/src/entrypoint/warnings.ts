@@ -4,6 +4,7 @@ import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
 import { mayEverRepeat } from './repeatable.js';
 import type { TimeBudget } from './time-budget.js';
+import { unwatched } from './watched-method.js';
 
 /** What bootstrap says about settings that are legal, and do not do what they seem to. Texts only; no state. */
 
@@ -42,13 +43,27 @@ export function warnOfHandler(handler: Handler, draft: Draft | null): string[] {
   ];
 }
 
+/** Its handler opens the stream: what limits, repeats or replaces that applies, and nothing after it. */
 function warnOfSubscription({ kinds, method, source }: Handler): string[] {
-  if (kinds.graphql !== 'subscription' || readDeclarations(method) === undefined) return [];
+  const declarations = readDeclarations(method);
+  if (kinds.graphql !== 'subscription' || declarations === undefined) return [];
+  if (isGenerator(method)) {
+    return [
+      `Resilience decorators on ${source}() have no effect: it is a GraphQL subscription, and an async generator ` +
+        'opens its stream when the first event is asked for. Open the stream in an async method that returns it, or ' +
+        'use a policy object for what it is fed from.',
+    ];
+  }
+  if (declarations.stages.bulkhead === undefined) return [];
 
   return [
-    `Resilience decorators on ${source}() have no effect: it is a GraphQL subscription, whose handler only opens the ` +
-      'stream before the first event. Use a policy object for what the stream is fed from.',
+    `@Bulkhead() on ${source}() does not limit how many streams are open: it is a GraphQL subscription, whose slot is ` +
+      'given back as soon as the stream is there, before the first event. Use a policy object for what it is fed from.',
   ];
+}
+
+function isGenerator(method: Function): boolean {
+  return Object.prototype.toString.call(unwatched(method)) === '[object AsyncGeneratorFunction]';
 }
 
 function warnOfSignal(handler: Handler, draft: Draft | null): string[] {

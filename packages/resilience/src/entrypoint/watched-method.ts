@@ -10,11 +10,12 @@ import { describeHandler, isHandler, methodsOf } from './handler.js';
 
 export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
-const watchedMethods = new WeakSet<Function>();
+/** What they were before, by what they have become. */
+const originals = new WeakMap<Function, Function>();
 
 /** The method itself, with its properties and metadata; called outside of attempts it is the method. */
 export function watched(method: Method): Method {
-  if (watchedMethods.has(method)) return method;
+  if (originals.has(method)) return method;
 
   const watching: Method = function (...parameters) {
     const attempt = currentScope();
@@ -31,12 +32,17 @@ export function watched(method: Method): Method {
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), watching);
   }
-  watchedMethods.add(watching);
+  originals.set(watching, method);
 
   return watching;
 }
 
-/** The same for the handlers of a class that is decorated as a whole, inherited ones too. */
+/** The method as it was written. */
+export function unwatched(method: Function): Function {
+  return originals.get(method) ?? method;
+}
+
+/** Watches the handlers of a class that is decorated as a whole, inherited ones too. */
 export function watchMethods(cls: Function): void {
   const prototype = cls.prototype as object;
   for (const [name, method] of methodsOf(cls)) {

@@ -15,6 +15,7 @@ import {
 } from './resilience.options.js';
 import { ResilienceService } from './resilience.service.js';
 import { SETTINGS } from './settings.js';
+import { ApolloPlugin } from './transports/apollo-plugin.js';
 import { Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
@@ -46,6 +47,7 @@ function refuseBareImport(): never {
     PolicyRegistry,
     Planner,
     Transports,
+    ApolloPlugin,
     Explorer,
     ResilienceService,
     ResilienceEvents,

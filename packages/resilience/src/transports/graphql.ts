@@ -1,45 +1,113 @@
-import type { ExecutionContext } from '@nestjs/common';
-import type { ResilienceError } from 'holdfast';
+import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
+import { ClientDisconnectedError, type DegradedSection, type ResilienceError } from 'holdfast';
+import { AnswerMarks } from '../degradation/answer-marks.js';
+import type { DegradedSettings } from '../degradation/degraded-options.js';
+import { partialsIn } from '../degradation/partial-answer.js';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.js';
+import { infoOf, operationOf } from './graphql-call.js';
+import { GraphqlExchange } from './graphql-exchange.js';
+import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
+import { PartialFields, type MissingField } from './graphql-partial.js';
+import { ResponseState } from './http-response.js';
 import { PeerPackage } from './peer-package.js';
-import type { Exchange, Transport } from './transport.js';
-
-interface GraphqlInfo {
-  readonly operation?: { readonly operation?: unknown };
-}
-
-/** Resolvers get the parent, the arguments, the context and this. */
-const INFO = 3;
+import type { Transport } from './transport.js';
 
 /** GraphQL on any driver: an error is that of its field, in an answer that is 200 as a whole. */
 export class GraphqlTransport implements Transport {
   readonly answersOnce = true;
   private readonly graphql = new PeerPackage('graphql', () => import('graphql').catch(() => undefined));
+  private readonly marks: AnswerMarks;
+
+  constructor(
+    degraded: DegradedSettings,
+    private readonly notes: GraphqlNotes,
+  ) {
+    this.marks = new AnswerMarks(degraded);
+  }
 
   async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
     if (kinds.some(({ graphql }) => graphql !== undefined)) await this.graphql.load();
   }
 
-  exchangeOf(): Exchange | undefined {
-    return undefined;
+  exchangeOf(context: ExecutionContext): GraphqlExchange | undefined {
+    return GraphqlExchange.in(operationOf(context));
   }
 
   isSafe(context: ExecutionContext): boolean {
-    return context.getArgByIndex<GraphqlInfo | undefined>(INFO)?.operation?.operation === 'query';
+    return infoOf(context)?.operation?.operation === 'query';
+  }
+
+  headerOf(context: ExecutionContext, name: string): string | readonly string[] | undefined {
+    return this.exchangeOf(context)?.headerOf(name);
   }
 
   /** Not with `extensions.http`: servers apply that to the whole answer, of which only one field has failed. */
   translate(error: ResilienceError): unknown {
     const { module } = this.graphql;
-    if (module === undefined) return error;
-
     const retryAfter = retryAfterSeconds(error);
     const extensions = {
       code: error.code,
       httpStatus: statusOf(error),
       ...(retryAfter === undefined ? {} : { retryAfter }),
     };
-    return new module.GraphQLError(messageToClients(error), { originalError: error, extensions });
+    // Nobody receives it, and Nest logs every other error of a resolver as one of the server.
+    if (error instanceof ClientDisconnectedError) {
+      return Object.assign(new IntrinsicException(error.message), { extensions, cause: error });
+    }
+    if (module === undefined) return error;
+
+    return withoutStack(new module.GraphQLError(messageToClients(error), { originalError: error, extensions }));
   }
+
+  outgoing(value: unknown, context: ExecutionContext): unknown {
+    const info = infoOf(context);
+    if (info === undefined || partialsIn(value).length === 0) return value;
+
+    const fields = new PartialFields(info, {
+      errorOf: (section) => this.missing({ section }) ?? null,
+      note: (field) => this.note(field, context),
+    });
+    return fields.of(value);
+  }
+
+  mark(answer: unknown, context: ExecutionContext): void {
+    const operation = operationOf(context);
+    if (operation === undefined) return;
+
+    for (const page of partialsIn(answer)) {
+      const response = this.exchangeOf(context)?.response;
+      if (response !== undefined) this.marks.mark(page, new ResponseState(response, undefined));
+      else if (page.partial) this.notes.addDegraded(operation, page.degraded);
+    }
+  }
+
+  private note(field: MissingField, context: ExecutionContext): void {
+    const operation = operationOf(context);
+    const error = this.missing(field);
+    if (operation !== undefined && error !== undefined) this.notes.addError(operation, error);
+  }
+
+  /** The error of a field whose section is missing. */
+  private missing({
+    section: { section, reason },
+    ...place
+  }: Partial<MissingField> & { readonly section: DegradedSection }): PlacedError | undefined {
+    const { module } = this.graphql;
+    if (module === undefined) return undefined;
+
+    const extensions = { code: 'SECTION_FAILED', section, reason };
+    return withoutStack(new module.GraphQLError(`${section} unavailable`, { ...(place as object), extensions }));
+  }
+}
+
+/** Some servers show stacks, and that of a policy's error begins with its name. */
+function withoutStack<E extends Error>(error: E): E {
+  Object.defineProperty(error, 'stack', {
+    value: `${error.name}: ${error.message}`,
+    configurable: true,
+    writable: true,
+  });
+
+  return error;
 }

@@ -2,6 +2,7 @@ import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { PolicyRegistry } from '../registry.js';
+import { GraphqlNotes, type ApolloAnswer } from './graphql-notes.js';
 import { GraphqlTransport } from './graphql.js';
 import { grpcCallOf } from './grpc-call.js';
 import { GrpcTransport } from './grpc.js';
@@ -17,13 +18,15 @@ export class Transports {
   private readonly byType: ReadonlyMap<string, Transport>;
   /** To Nest its calls are messages as well. */
   private readonly grpc: GrpcTransport;
+  private readonly graphqlNotes: GraphqlNotes;
 
   constructor(adapterHost: HttpAdapterHost, { settings }: PolicyRegistry) {
     const exceptions = new RpcExceptions();
     this.grpc = new GrpcTransport(exceptions);
+    this.graphqlNotes = new GraphqlNotes(settings.degraded);
     this.byType = new Map<string, Transport>([
       ['http', new HttpTransport(adapterHost, settings.degraded)],
-      ['graphql', new GraphqlTransport()],
+      ['graphql', new GraphqlTransport(settings.degraded, this.graphqlNotes)],
       ['rpc', new RpcTransport(exceptions)],
       ['ws', new WebSocketTransport()],
     ]);
@@ -34,6 +37,11 @@ export class Transports {
     if (type === 'rpc' && grpcCallOf(context) !== undefined) return this.grpc;
 
     return this.byType.get(type) ?? UNKNOWN_TRANSPORT;
+  }
+
+  /** For servers that ask before an answer leaves: the last word on one of Apollo Server. */
+  completeAnswer(answer: unknown): void {
+    this.graphqlNotes.writeInto(answer as ApolloAnswer);
   }
 
   /** At bootstrap, for the handlers that there are: later, errors are translated at once. */

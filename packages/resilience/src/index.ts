@@ -8,6 +8,8 @@ export { ResilienceContext } from './resilience.context.js';
 export { ResilienceEvents } from './resilience.events.js';
 export { RequestLogInterceptor } from './degradation/request-log.interceptor.js';
 export { deadlineHeader } from './deadline-header.js';
+export { boundedGrpcClient } from './clients/grpc-client.js';
+export type { GrpcClient } from './clients/grpc-client.js';
 export {
   Budget,
   Bulkhead,

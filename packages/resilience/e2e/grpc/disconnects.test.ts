@@ -1,4 +1,13 @@
-import { Catch, Controller, Injectable, UseFilters, UseGuards, type CanActivate } from '@nestjs/common';
+import type { EventEmitter } from 'node:events';
+import {
+  Catch,
+  Controller,
+  Injectable,
+  UseFilters,
+  UseGuards,
+  type CanActivate,
+  type ExecutionContext,
+} from '@nestjs/common';
 import { GrpcMethod, RpcException } from '@nestjs/microservices';
 import {
   Bulkhead,
@@ -280,6 +289,37 @@ describe('a filter', () => {
     expect(seen[1]).toBeInstanceOf(ClientDisconnectedError);
     expect(await call.answer).toMatchObject({ code: 1, payload: undefined });
   });
+});
+
+describe('the call of a gRPC handler', () => {
+  it.each(['unary', 'serverStream', 'clientStream', 'bidi'] as const)(
+    'is listened to while it runs, and no longer (%s)',
+    async (method) => {
+      const seen: EventEmitter[] = [];
+      const counts: number[] = [];
+
+      @Injectable()
+      class Witness implements CanActivate {
+        canActivate(context: ExecutionContext): boolean {
+          const call = context.getArgByIndex<EventEmitter>(2);
+          seen.push(call);
+          counts.push(call.listenerCount('cancelled'));
+          return true;
+        }
+      }
+
+      const decorators = [Timeout('1m'), UseGuards(Witness) as MethodDecorator];
+      const app = await startGrpc({ controllers: [handlersOf(backend.call, false, ...decorators)], options: ALWAYS });
+      const { answer } = app.open(method);
+      const running = await backend.reached(1);
+      await turns();
+      expect(seen[0]?.listenerCount('cancelled')).toBeGreaterThan(counts[0] as number);
+      running.answer('quotes');
+
+      expect((await answer).code).toBe(0);
+      expect(seen[0]?.listenerCount('cancelled')).toBe(counts[0]);
+    },
+  );
 });
 
 describe('a thousand cancelled calls', () => {

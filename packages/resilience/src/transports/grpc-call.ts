@@ -51,11 +51,11 @@ function isGrpcCall(value: unknown): value is GrpcCall {
   return typeof call.getDeadline === 'function' && typeof call.sendMetadata === 'function';
 }
 
-/** How long the client still waits, in milliseconds, at least 0; `undefined` when it set no deadline. */
+/** How long the client still waits, in milliseconds, below 0 when it does not; `undefined` when it set no deadline. */
 export function patienceOf(call: GrpcCall): number | undefined {
   const leftMs = Number(call.getDeadline()) - Date.now();
 
-  return Number.isFinite(leftMs) ? Math.max(0, leftMs) : undefined;
+  return Number.isFinite(leftMs) ? leftMs : undefined;
 }
 
 /**

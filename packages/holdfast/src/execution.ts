@@ -128,7 +128,10 @@ export abstract class Execution implements Follower, AttemptOwner {
 
   /** The limit, of this call or around it, that will cut what runs now. */
   get bound(): Bound | undefined {
-    return earlierBound(this.outer?.bound, this.pipeline.bound(this));
+    const outer = this.outer?.bound;
+
+    // What has begun to leave is not cut by limits of its own any more.
+    return this.isCommitted() ? outer : earlierBound(outer, this.pipeline.bound(this));
   }
 
   /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */

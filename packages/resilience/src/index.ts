@@ -10,6 +10,8 @@ export { RequestLogInterceptor } from './degradation/request-log.interceptor.js'
 export { deadlineHeader } from './deadline-header.js';
 export { boundedGrpcClient } from './clients/grpc-client.js';
 export type { GrpcClient } from './clients/grpc-client.js';
+export { boundedClient } from './clients/bounded-client.js';
+export type { BoundedClientOptions, MessageClient } from './clients/bounded-client.js';
 export {
   Budget,
   Bulkhead,

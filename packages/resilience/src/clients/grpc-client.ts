@@ -1,5 +1,6 @@
 import { currentScope, now, OptionError, type Scope } from 'holdfast/binding';
-import { Observable, type Subscriber } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { boundByAttempt } from './attempt-bound.js';
 
 /** What is bounded of a `ClientGrpc` of `@nestjs/microservices`. */
 export interface GrpcClient {
@@ -69,19 +70,7 @@ function hasFactory(client: object): client is MethodFactory {
 }
 
 function boundedMethod(method: ServiceMethod): ServiceMethod {
-  return (...args) =>
-    new Observable((subscriber) => {
-      const scope = currentScope();
-      if (scope?.aborted === true) return subscriber.error(scope.signal.reason);
-
-      if (scope !== undefined) endWith(scope, subscriber);
-      return method(...args).subscribe(subscriber);
-    });
-}
-
-function endWith(scope: Scope, subscriber: Subscriber<unknown>): void {
-  const link = scope.follow({ onAbort: (reason) => subscriber.error(reason) });
-  subscriber.add(() => scope.leave(link));
+  return (...args) => boundByAttempt(() => method(...args));
 }
 
 /** Nest's own method, on a client of grpc-js that sets the deadline. Nest hands on no options with a request stream. */

@@ -11,6 +11,9 @@ import {
 import {
   boundedGrpcClient,
   BudgetPolicy,
+  BulkheadPolicy,
+  CircuitBreakerPolicy,
+  ResilienceContext,
   ResiliencePolicy,
   ResilienceTimeoutError,
   RetryPolicy,
@@ -248,14 +251,33 @@ describe('a bounded gRPC client', () => {
     expect(left).toEqual([300, 400, 1_005]);
   });
 
-  it('does not call at all in an attempt that is over', async () => {
+  it('does not call at all where whoever it would be for has left', async () => {
     const service = await startDependency();
-    const outcome = new TimeoutPolicy(20).execute(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    const reason = new Error('left');
+    const call = new ResilienceContext().run({ signal: AbortSignal.abort(reason) }, () =>
+      firstValueFrom(service.unary({ text: 'quotes' })),
+    );
+
+    await expect(call).rejects.toBe(reason);
+    expect(calls).toEqual([]);
+  });
+
+  it('leaves its attempt with its answer: what waits in a queue afterwards is all that the attempt waits for', async () => {
+    const service = await startDependency();
+    freezeTime();
+    const bulkhead = new BulkheadPolicy({ maxConcurrent: 1, maxQueue: 1 });
+    void bulkhead.execute(() => new Promise(() => {}));
+    const breaker = new CircuitBreakerPolicy({ minimumCalls: 1 });
+    const outcome = ResiliencePolicy.wrap(breaker, new TimeoutPolicy('1s')).execute(async () => {
       await firstValueFrom(service.unary({ text: 'quotes' }));
+      await bulkhead.execute(() => 'never');
     });
+    outcome.catch(() => {});
+    await until(() => bulkhead.queued === 1);
+    await vi.advanceTimersByTimeAsync(1_000);
 
     await expect(outcome).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    expect(breaker.stats.total).toBe(0);
   });
 
   it('bounds a stub too, which carries nothing', async () => {

@@ -130,6 +130,7 @@ onEachServer('A failure over GraphQL', (start, server) => {
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ errors: [errorOf('limited', TIMEOUT)], data: { limited: null, sibling: 7 } });
     expect(answer.headers['retry-after']).toBeUndefined();
+    expect(app.log.errors).toEqual([]);
   });
 
   it('of an open breaker says when it is worth to try again', async () => {

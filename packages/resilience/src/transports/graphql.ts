@@ -1,5 +1,5 @@
 import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
-import { ClientDisconnectedError, type DegradedSection, type ResilienceError } from 'holdfast';
+import type { DegradedSection, ResilienceError } from 'holdfast';
 import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
 import { partialsIn } from '../degradation/partial-answer.js';
@@ -44,20 +44,14 @@ export class GraphqlTransport implements Transport {
 
   /** Not with `extensions.http`: servers apply that to the whole answer, of which only one field has failed. */
   translate(error: ResilienceError): unknown {
-    const { module } = this.graphql;
     const retryAfter = retryAfterSeconds(error);
     const extensions = {
       code: error.code,
       httpStatus: statusOf(error),
       ...(retryAfter === undefined ? {} : { retryAfter }),
     };
-    // Nobody receives it, and Nest logs every other error of a resolver as one of the server.
-    if (error instanceof ClientDisconnectedError) {
-      return Object.assign(new IntrinsicException(error.message), { extensions, cause: error });
-    }
-    if (module === undefined) return error;
 
-    return withoutStack(new module.GraphQLError(messageToClients(error), { originalError: error, extensions }));
+    return withoutStack(new FieldError(messageToClients(error), { originalError: error, extensions }));
   }
 
   outgoing(value: unknown, context: ExecutionContext): unknown {
@@ -98,6 +92,27 @@ export class GraphqlTransport implements Transport {
 
     const extensions = { code: 'SECTION_FAILED', section, reason };
     return withoutStack(new module.GraphQLError(`${section} unavailable`, { ...(place as object), extensions }));
+  }
+}
+
+interface FieldErrorOptions {
+  readonly originalError: ResilienceError;
+  readonly extensions: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What every copy of `graphql` makes a GraphQL error of, with the place in the answer and these extensions. One of its
+ * own errors would be logged by Nest, with all that it has, each time that a field fails; HTTP exceptions are not.
+ */
+class FieldError extends IntrinsicException {
+  override readonly name = 'GraphQLError';
+  readonly originalError: ResilienceError;
+  readonly extensions: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, { originalError, extensions }: FieldErrorOptions) {
+    super(message, { cause: originalError });
+    this.originalError = originalError;
+    this.extensions = extensions;
   }
 }
 

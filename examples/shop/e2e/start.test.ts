@@ -62,13 +62,14 @@ describe('npm start', () => {
       const printed = whatToTry(await processes.addresses())
         .split('\n')
         .filter((line) => line.startsWith('  '));
-      const [quotes = '', hang = '', ...rest] = printed;
+      const [quotes = '', query = '', hang = '', ...rest] = printed;
       // The command that ends the trouble comes last; the ones between need a carrier that answers.
-      const outputs = [quotes, hang, ...rest.reverse()].map(run);
+      const outputs = [quotes, query, hang, ...rest.reverse()].map(run);
 
       await vi.waitFor(() => expect(processes?.log.lines).toEqual(expect.arrayContaining(printed)));
       expect(outputs).toEqual([
         expect.stringContaining('"service":"ground"'),
+        expect.stringContaining('{"data":{"shippingQuotes":[{"service":"ground","price":6.9}'),
         '{"mode":"hang"}',
         '{"mode":"answer"}',
         expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){8}$/),

@@ -70,7 +70,7 @@ describe('The walkthrough, over sockets', () => {
     );
 
     expect(missed).toEqual([]);
-    expect(reports.size).toBe(12);
+    expect(reports.size).toBe(14);
   });
 
   it('shows live quotes while the carrier answers', () => {
@@ -90,13 +90,37 @@ describe('The walkthrough, over sockets', () => {
   });
 
   it('opens the breaker on the fifth slow request, whose second attempt never reaches the carrier', () => {
-    expect(step('keepSending').answers.map(({ status }) => status)).toEqual([504, 504, 504]);
+    expect(step('keepSending').answers.map(({ status }) => status)).toEqual([504, 504]);
     expect(answer('opening')).toEqual({ status: 200, body: flatRates, retryAfter: null });
     expect(step('opening').carrier).toEqual({ requests: 1, cancelled: 1 });
     expect(step('opening').log).toEqual([
       'WARN [Resilience] Circuit "carrier" went from closed to open',
       'LOG [Resilience] ShippingController.getQuotes answered with its fallback',
     ]);
+  });
+
+  it('answers a GraphQL query with a null field and the error in its place', () => {
+    const failed = (message: string, extensions: object) => ({
+      errors: [{ message, locations: [{ line: 1, column: 3 }], path: ['shippingQuotes'], extensions }],
+      data: { shippingQuotes: null },
+    });
+
+    expect(answer('slowField')).toEqual({
+      status: 200,
+      body: failed('The operation timed out', { code: 'TIMEOUT', httpStatus: 504 }),
+      retryAfter: null,
+    });
+    expect(answer('refusedField')).toEqual({
+      status: 200,
+      body: failed('Service temporarily unavailable', {
+        code: 'CIRCUIT_OPEN',
+        httpStatus: 503,
+        retryAfter: expect.toSatisfy((seconds: number) => seconds === 4 || seconds === 5) as unknown,
+      }),
+      retryAfter: null,
+    });
+    expect(step('slowField').carrier).toEqual({ requests: 2, cancelled: 2 });
+    expect(step('refusedField').carrier).toEqual({ requests: 0, cancelled: 0 });
   });
 
   it('refuses a booking with the seconds until the probe, and calls nobody', () => {

@@ -12,6 +12,8 @@ Ctrl+C ends both.
 
 Live quotes from the carrier:
   curl "${shopUrl}/shipping/quotes?orderId=1001"
+The same as a GraphQL query, whose failure is that of its field:
+  curl ${shopUrl}/graphql -H "Content-Type: application/json" -d '{"query":"{ shippingQuotes(orderId: \\"1001\\") { service price } }"}'
 Make the carrier hang. Quotes then answer 504 after 3.0 to 3.2 seconds; the fifth such request opens the breaker and gets flat rates:
   curl -X POST ${carrierUrl}/mode -d '{"mode":"hang"}'
 Other ways to be in trouble are {"mode":"fail","status":503} and {"mode":"slow","delayMs":1000}.

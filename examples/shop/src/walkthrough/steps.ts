@@ -39,6 +39,15 @@ const AT_CAPACITY =
 const OVER_LIMIT =
   '{"statusCode":503,"error":"Service Unavailable","message":"Rate limit of a dependency exceeded","code":"RATE_LIMITED"}';
 
+/** Of a query: the answer is a 200, and its field has failed. */
+const failedField = (message: string, extensions: string): string =>
+  `{"errors":[{"message":"${message}","locations":[{"line":1,"column":3}],"path":["shippingQuotes"],` +
+  `"extensions":${extensions}}],"data":{"shippingQuotes":null}}\n`;
+const TIMED_OUT_FIELD = failedField('The operation timed out', '{"code":"TIMEOUT","httpStatus":504}');
+const REFUSED_FIELD = failedField(
+  'Service temporarily unavailable',
+  '{"code":"CIRCUIT_OPEN","httpStatus":503,"retryAfter":<seconds>}',
+);
 const LATE_TIMEOUT =
   'A timeout that fires more than 50 ms late is no fault of the carrier: the breaker leaves it out, and opens later.';
 const LATE_ANSWER = 'Answers come later than documented when the processes have to wait for their turn.';
@@ -48,6 +57,9 @@ const EARLIER_STEPS = 'The breaker is as the steps before have left it: look at 
 const NOTHING = { requests: 0, cancelled: 0 };
 
 const quotes = (orderId: string) => async (shop: ShopClient) => [await shop.get(`/shipping/quotes?orderId=${orderId}`)];
+const query = async (shop: ShopClient) => [
+  await shop.post('/graphql', { query: '{ shippingQuotes(orderId: "1001") { service price } }' }),
+];
 const book = async (shop: ShopClient) => [await shop.post('/shipping/shipments', { orderId: '1001' })];
 const reprice = async (shop: ShopClient) => [await shop.post('/shipping/reprice')];
 const times = <Result>(count: number, act: (index: number) => Promise<Result>) =>
@@ -87,15 +99,22 @@ export const STEPS = {
     whenBusy: LATE_TIMEOUT,
   },
   keepSending: {
-    title: 'Three more requests: nine calls in the window, eight of them failed',
-    act: async (shop) => [
-      ...(await quotes('1001')(shop)),
-      ...(await quotes('1001')(shop)),
-      ...(await quotes('1001')(shop)),
-    ],
+    title: 'Two more requests: seven calls in the window, six of them failed',
+    act: async (shop) => [...(await quotes('1001')(shop)), ...(await quotes('1001')(shop))],
     log: [],
-    carrier: { requests: 6, cancelled: 6 },
+    carrier: { requests: 4, cancelled: 4 },
     expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'each after 3.0 to 3.2 s': took(3000, 3200) },
+    whenBusy: LATE_TIMEOUT,
+  },
+  slowField: {
+    title: 'The same as a GraphQL query, on the same breaker: nine calls, eight of them failed',
+    act: query,
+    log: [],
+    carrier: { requests: 2, cancelled: 2 },
+    expected: {
+      '200 with a null field, and TIMEOUT': all(200, TIMED_OUT_FIELD),
+      'after 3.0 to 3.2 s': took(3000, 3200),
+    },
     whenBusy: LATE_TIMEOUT,
   },
   opening: {
@@ -127,6 +146,18 @@ export const STEPS = {
     log: ['LOG [Resilience] ShippingController.getQuotes answered with its fallback'],
     carrier: NOTHING,
     expected: { '200 with flat rates': all(200, FLAT_RATES), 'at once': took(0, 0) },
+    whenBusy: LATE_TIMEOUT,
+  },
+  refusedField: {
+    title: 'A GraphQL query is refused as well, with the seconds to wait',
+    act: query,
+    log: [],
+    carrier: NOTHING,
+    expected: {
+      '200 with a null field, CIRCUIT_OPEN and retryAfter': ([answer]) =>
+        answer?.status === 200 && answer.body.replace(/(?<="retryAfter":)[1-9]\d*/, '<seconds>') === REFUSED_FIELD,
+      'at once': took(0, 0),
+    },
     whenBusy: LATE_TIMEOUT,
   },
   stoppingJob: {

@@ -59,8 +59,9 @@ export function patienceOf(call: GrpcCall): number | undefined {
 }
 
 /**
- * A client whose deadline passes cancels the call, as one that leaves does. Its clock started before ours, by the way
- * here: so a cancellation is the deadline's when less than this, and than a tenth of what it was, is left.
+ * A client whose deadline passes cancels the call, as one that leaves does: on the wire they are the same. Its clock
+ * started before ours, by the way here and by what this process was busy with meanwhile. So a cancellation is the
+ * deadline's when less than this is left, and less than half of the time that there was.
  */
 const DEADLINE_MARGIN_MS = 50;
 
@@ -115,6 +116,6 @@ export class GrpcExchange implements Exchange {
     const leftMs = patienceOf(this.call);
     if (leftMs === undefined || this.patienceMs === undefined) return false;
 
-    return leftMs <= Math.min(DEADLINE_MARGIN_MS, this.patienceMs / 10);
+    return leftMs <= Math.min(DEADLINE_MARGIN_MS, this.patienceMs / 2);
   }
 }

@@ -2,7 +2,7 @@ import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/dis
 import { ApolloFederationDriver } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
 import { Directive, Field, ID, ObjectType, Query, ResolveReference, Resolver } from '@nestjs/graphql';
-import { CircuitBreaker, Retry, Signal, Timeout } from '@nestjs/resilience';
+import { CircuitBreaker, ClientDisconnectedError, Retry, Signal, Timeout } from '@nestjs/resilience';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
 import { Backend, until } from '../fixtures/backend.js';
@@ -88,6 +88,7 @@ onApolloServers('A reference that another graph makes to an entity', (start) => 
     request.destroy();
 
     await until(() => backend.states.every((state) => state === 'cancelled'));
+    expect(backend.calls[0]?.signal?.reason).toBeInstanceOf(ClientDisconnectedError);
     expect(app.log.errors).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
+import { Inject, Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { OptionError, refuseInherited, rejectUnknown, requireObject } from 'holdfast/binding';
 import { Explorer } from './entrypoint/explorer.js';
@@ -16,6 +16,7 @@ import {
 import { ResilienceService } from './resilience.service.js';
 import { SETTINGS } from './settings.js';
 import { ApolloPlugin } from './transports/apollo-plugin.js';
+import { ConnectedMicroservices } from './transports/connected-microservices.js';
 import { Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
@@ -53,6 +54,7 @@ function refuseBareImport(): never {
     ResilienceEvents,
     ResilienceContext,
     ResilienceInterceptor,
+    ConnectedMicroservices,
     { provide: APP_INTERCEPTOR, useExisting: ResilienceInterceptor },
     // What forRoot() and forRootAsync() provide takes the place of this one.
     { provide: RESILIENCE_MODULE_OPTIONS, useFactory: refuseBareImport },
@@ -60,6 +62,9 @@ function refuseBareImport(): never {
   exports: [ResilienceService, ResilienceEvents, ResilienceContext],
 })
 export class ResilienceModule extends ConfigurableModuleClass implements OnModuleInit {
+  @Inject(ConnectedMicroservices)
+  private readonly microservices!: ConnectedMicroservices;
+
   constructor(
     private readonly explorer: Explorer,
     private readonly events: ResilienceEvents,
@@ -92,7 +97,9 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
 
   /** @internal */
   async onModuleInit(): Promise<void> {
-    await this.transports.prepare(this.explorer.explore());
+    const { kinds, messages } = this.explorer.explore();
+    this.microservices.report(messages);
+    await this.transports.prepare(kinds);
     this.events.join();
   }
 }

@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { guardCaches } from '../degradation/cache-guard.js';
 import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
+import type { MessageHandlers } from '../transports/connected-microservices.js';
 import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
@@ -32,6 +33,11 @@ interface Entrypoint extends FoundClass {
   readonly draft: Draft | null;
 }
 
+export interface ExploredHandlers {
+  readonly kinds: readonly HandlerKinds[];
+  readonly messages: MessageHandlers;
+}
+
 /**
  * Looks at the whole application once, at bootstrap: makes the plans of its handlers, fails the boot where settings
  * are wrong, and warns where they do nothing.
@@ -48,8 +54,8 @@ export class Explorer {
     this.watchSubclasses();
   }
 
-  /** Returns what kinds of handlers there are. */
-  explore(): HandlerKinds[] {
+  /** Returns what handlers there are. */
+  explore(): ExploredHandlers {
     this.refuseSecondRegistration();
     this.checkGlobal();
     const classes = this.findClasses();
@@ -68,7 +74,7 @@ export class Explorer {
     if (!guardCaches(this.modules.values())) warnings.push(closedCache());
     for (const warning of warnings) this.logger.warn(warning);
 
-    return entrypoints.map(({ handler }) => handler.kinds);
+    return exploredOf(entrypoints);
   }
 
   /**
@@ -146,6 +152,14 @@ export class Explorer {
 
     return this.planner.budgets().flatMap((budget) => warnOfBudget(budget, clientTimeoutMs));
   }
+}
+
+function exploredOf(entrypoints: readonly Entrypoint[]): ExploredHandlers {
+  const messages = entrypoints.filter(({ handler }) => handler.kinds.rpc);
+  const decorated = messages.flatMap(({ draft, handler }) => (draft === null ? [] : [handler.source]));
+  const builtAtOnce = messages.some(({ wrapper }) => wrapper.isDependencyTreeStatic());
+
+  return { kinds: entrypoints.map(({ handler }) => handler.kinds), messages: { decorated, builtAtOnce } };
 }
 
 /** The class of a provider; of one made by a factory, or given as a value, that of its instance. */

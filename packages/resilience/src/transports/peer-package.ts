@@ -24,22 +24,34 @@ export class PeerPackage<T> {
     this.loaded ??= (await this.besideCore()) ?? (await this.bundled());
   }
 
+  /** A bundle has copies of its own; what lies beside it on the disk is not what it uses. */
   private async besideCore(): Promise<T | undefined> {
-    const path = resolveBesideCore(this.name);
+    try {
+      const here = createRequire(import.meta.url);
+      if (!(await runsAsInstalled(here))) return undefined;
 
-    return path === undefined ? undefined : ((await import(/* @vite-ignore */ pathToFileURL(path).href)) as T);
+      const path = createRequire(here.resolve('@nestjs/core')).resolve(this.name);
+      return (await importFile(pathToFileURL(path))) as T;
+    } catch {
+      return undefined;
+    }
   }
 }
 
-/** A bundle has copies of its own; what lies beside it on the disk is not what it uses. */
-function resolveBesideCore(name: string): string | undefined {
-  try {
-    const here = createRequire(import.meta.url);
-    const home = new URL('.', pathToFileURL(here.resolve('@nestjs/resilience/package.json')));
-    if (!import.meta.url.startsWith(home.href)) return undefined;
+/**
+ * Whether this code runs from the file that was installed. The name of that file is no proof, since webpack and its kin
+ * write it into their bundles; but loaded from there, it has to be this very module.
+ */
+async function runsAsInstalled(here: NodeJS.Require): Promise<boolean> {
+  const home = new URL('.', pathToFileURL(here.resolve('@nestjs/resilience/package.json')));
+  // Not a bundle: one whose top level awaits the application would wait for itself.
+  if (!import.meta.url.startsWith(home.href)) return false;
 
-    return createRequire(here.resolve('@nestjs/core')).resolve(name);
-  } catch {
-    return undefined;
-  }
+  const installed = (await importFile(new URL(import.meta.url))) as { readonly PeerPackage?: unknown };
+  return installed.PeerPackage === PeerPackage;
+}
+
+/** Bundlers shall leave it to the runtime. */
+function importFile(url: URL): Promise<unknown> {
+  return import(/* webpackIgnore: true */ /* @vite-ignore */ url.href);
 }

@@ -64,8 +64,8 @@ module.exports = {
     {
       name: 'other-packages-by-name',
       severity: 'error',
-      // What no package.json lists looks local here, by whatever name; the checks of the docs are in no workspace.
-      from: { path: '^((packages|examples)/[^/]+|bench|tools)/', pathNot: '^tools/docs/' },
+      // What no package.json lists looks local here, by whatever name; the tools that use packages are in no workspace.
+      from: { path: '^((packages|examples)/[^/]+|bench|tools)/', pathNot: '^tools/(docs|bundled|copies)/' },
       to: { path: '^((packages|examples)/[^/]+|bench)/', pathNot: '^$1/', dependencyTypes: ['local'] },
     },
     {

@@ -70,7 +70,7 @@ describe('The walkthrough, over sockets', () => {
     );
 
     expect(missed).toEqual([]);
-    expect(reports.size).toBe(14);
+    expect(reports.size).toBe(15);
   });
 
   it('shows live quotes while the carrier answers', () => {
@@ -136,6 +136,17 @@ describe('The walkthrough, over sockets', () => {
       retryAfter: expect.stringMatching(/^[45]$/) as unknown,
     });
     expect(step('booking').carrier).toEqual({ requests: 0, cancelled: 0 });
+  });
+
+  it('answers a message over TCP with the payload of an open breaker, and calls nobody', () => {
+    expect(JSON.parse(step('message').answers[0]?.body ?? 'null')).toEqual({
+      status: 'error',
+      code: 'CIRCUIT_OPEN',
+      statusCode: 503,
+      message: 'Service temporarily unavailable',
+      retryAfter: expect.any(Number) as unknown,
+    });
+    expect(step('message').carrier).toEqual({ requests: 0, cancelled: 0 });
   });
 
   it('answers quotes from the price list and stops the job while the breaker is open', () => {

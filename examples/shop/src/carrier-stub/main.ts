@@ -7,4 +7,4 @@ const port = portFrom('CARRIER_PORT', 0);
 const server = createCarrierStub();
 
 server.once('error', (error) => refusePort(error, { variable: 'CARRIER_PORT', port }));
-server.listen(port, '127.0.0.1', () => reportListening((server.address() as AddressInfo).port));
+server.listen(port, '127.0.0.1', () => reportListening({ port: (server.address() as AddressInfo).port }));

@@ -1,13 +1,15 @@
 export interface ListeningMessage {
   readonly port: number;
+  /** Where messages over TCP come in, if they do. */
+  readonly messagePort?: number;
 }
 
 /** Tells the process that started this one, if one did, that requests can come; ends with it, so that no orphan keeps the port. */
-export function reportListening(port: number): void {
+export function reportListening(message: ListeningMessage): void {
   if (!process.send) {
     return;
   }
-  process.send({ port } satisfies ListeningMessage);
+  process.send(message);
   endWithParent();
 }
 

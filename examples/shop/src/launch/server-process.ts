@@ -20,10 +20,10 @@ export class ServerProcess {
     this.ended = once(this.child, 'exit').then(() => undefined);
   }
 
-  /** Its port, once requests can come; stays pending when the process ends before that. */
-  async port(): Promise<number> {
+  /** Its ports, once requests can come; stays pending when the process ends before that. */
+  async listening(): Promise<ListeningMessage> {
     const [message] = (await once(this.child, 'message')) as [ListeningMessage];
-    return message.port;
+    return message;
   }
 
   /** Ended on purpose, here or by a signal to the whole terminal. */

@@ -1,13 +1,16 @@
 export interface Addresses {
   readonly shopUrl: string;
   readonly carrierUrl: string;
+  /** Where messages over TCP come in. */
+  readonly messagePort?: number | undefined;
 }
 
 /** What `npm start` prints: every line that begins with two spaces is a command for a shell. */
-export function whatToTry({ shopUrl, carrierUrl }: Addresses): string {
+export function whatToTry({ shopUrl, carrierUrl, messagePort }: Addresses): string {
   return `
 Shop: ${shopUrl}
 Carrier stub: ${carrierUrl}
+Messages over TCP: localhost:${messagePort}
 Ctrl+C ends both.
 
 Live quotes from the carrier:

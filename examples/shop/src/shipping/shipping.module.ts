@@ -7,6 +7,7 @@ import { RepricingController } from './repricing.controller.js';
 import { RepricingService } from './repricing.service.js';
 import { ShippingController } from './shipping.controller.js';
 import { ShippingResolver } from './shipping.resolver.js';
+import { ShippingHandlers } from './shipping.handlers.js';
 import { ShippingService } from './shipping.service.js';
 
 @Module({
@@ -20,7 +21,7 @@ import { ShippingService } from './shipping.service.js';
       includeStacktraceInErrorResponses: false,
     }),
   ],
-  controllers: [ShippingController, RepricingController],
+  controllers: [ShippingController, ShippingHandlers, RepricingController],
   providers: [CarrierClient, ShippingService, ShippingResolver, RepricingService],
 })
 export class ShippingModule {}

@@ -1,3 +1,5 @@
+import { ClientProxyFactory, Transport } from '@nestjs/microservices';
+import { lastValueFrom } from 'rxjs';
 import type { CarrierMode } from '../carrier-stub/carrier-mode.js';
 import type { CarrierStats } from '../carrier-stub/call-counts.js';
 import type { Addresses } from '../launch/what-to-try.js';
@@ -28,6 +30,28 @@ export class ShopClient {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
+  }
+
+  /** Sends a message over TCP; the payload of a failure has the status that the same failure has over HTTP. */
+  async message(pattern: string, data: unknown): Promise<Answer> {
+    const client = ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { port: this.addresses.messagePort ?? 0 },
+    });
+    const start = performance.now();
+    const body = await lastValueFrom(client.send<unknown>(pattern, data)).catch((payload: unknown) => payload);
+    const end = performance.now();
+    client.close();
+
+    const { statusCode } = body as { readonly statusCode?: number };
+    return {
+      status: statusCode ?? 200,
+      retryAfter: null,
+      contentType: null,
+      body: JSON.stringify(body),
+      sentAt: start,
+      elapsedMs: end - start,
+    };
   }
 
   /** Waits until the latest moment that a `Retry-After` named. */

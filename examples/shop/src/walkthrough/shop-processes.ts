@@ -16,7 +16,7 @@ export class ShopProcesses {
 
   constructor(environment: Readonly<Record<string, string>> = {}) {
     this.child = fork(fileURLToPath(ENTRY), {
-      env: { ...process.env, PORT: '0', CARRIER_PORT: '0', NO_COLOR: '1', ...environment },
+      env: { ...process.env, PORT: '0', MESSAGE_PORT: '0', CARRIER_PORT: '0', NO_COLOR: '1', ...environment },
       execArgv: [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
@@ -30,13 +30,17 @@ export class ShopProcesses {
 
   /** The addresses that `npm start` prints once both processes answer. */
   async addresses(): Promise<Addresses> {
-    const printed = Promise.all([this.log.match(/^Shop: (\S+)$/), this.log.match(/^Carrier stub: (\S+)$/)]);
+    const printed = Promise.all([
+      this.log.match(/^Shop: (\S+)$/),
+      this.log.match(/^Carrier stub: (\S+)$/),
+      this.log.match(/^Messages over TCP: localhost:(\d+)$/),
+    ]);
     const addresses = await Promise.race([printed, this.ended]);
 
     if (!Array.isArray(addresses)) {
       throw new Error(`The shop did not start:\n${this.log.lines.join('\n')}`);
     }
-    return { shopUrl: addresses[0], carrierUrl: addresses[1] };
+    return { shopUrl: addresses[0], carrierUrl: addresses[1], messagePort: Number(addresses[2]) };
   }
 
   /** Waits for both processes to be gone; gives the exit code. */

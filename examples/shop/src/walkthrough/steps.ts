@@ -34,6 +34,8 @@ const FLAT_RATES = '[{"service":"flat-rate","price":4.99,"estimatedDays":5}]';
 const TIMED_OUT = '{"statusCode":504,"error":"Gateway Timeout","message":"The operation timed out","code":"TIMEOUT"}';
 const REFUSED =
   '{"statusCode":503,"error":"Service Unavailable","message":"Service temporarily unavailable","code":"CIRCUIT_OPEN"}';
+const REFUSED_MESSAGE =
+  /^{"status":"error","code":"CIRCUIT_OPEN","statusCode":503,"message":"Service temporarily unavailable","retryAfter":\d+}$/;
 const AT_CAPACITY =
   '{"statusCode":503,"error":"Service Unavailable","message":"Server is at capacity","code":"BULKHEAD_FULL"}';
 const OVER_LIMIT =
@@ -156,6 +158,17 @@ export const STEPS = {
     expected: {
       '200 with a null field, CIRCUIT_OPEN and retryAfter': ([answer]) =>
         answer?.status === 200 && answer.body.replace(/(?<="retryAfter":)[1-9]\d*/, '<seconds>') === REFUSED_FIELD,
+      'at once': took(0, 0),
+    },
+    whenBusy: LATE_TIMEOUT,
+  },
+  message: {
+    title: 'A message over TCP gets the same failure as a payload',
+    act: async (shop) => [await shop.message('shipping.quotes', { orderId: '1001' })],
+    log: [],
+    carrier: NOTHING,
+    expected: {
+      'CIRCUIT_OPEN as a payload, with retryAfter': ([answer]) => REFUSED_MESSAGE.test(answer?.body ?? ''),
       'at once': took(0, 0),
     },
     whenBusy: LATE_TIMEOUT,

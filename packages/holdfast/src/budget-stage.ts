@@ -114,6 +114,7 @@ class RunningBudget implements LimitTarget, Bound {
 
   start(own: Deadline): void {
     this.own = own;
+    own.keeper = this;
     this.execution.deadline = earliest(this.around, own);
     this.startedAt = own.startedAt;
     this.dueAt = own.expiresAt;
@@ -132,6 +133,7 @@ class RunningBudget implements LimitTarget, Bound {
   lift(): void {
     stopTimer(this.timer);
     this.timer = undefined;
+    if (this.own !== undefined) this.own.keeper = undefined;
     this.execution.deadline = this.around;
   }
 }

@@ -2,7 +2,7 @@ import { now } from './clock.js';
 import { parseDuration, type Duration } from './duration.js';
 import { DeadlineExceededError, discount } from './errors.js';
 import { OptionError } from './options.js';
-import { startTimer, stopTimer, type Timer } from './timers.js';
+import { startTimer, stopTimer, type LimitTarget, type Timer } from './timers.js';
 
 /** What a deadline is made of besides its budget. */
 export interface DeadlineOptions {
@@ -29,6 +29,8 @@ export class Deadline {
   readonly policy: string;
   readonly minRemainingMs: number;
   readonly inherited: boolean;
+  /** @internal Who ends a call at this deadline, while there is somebody. */
+  keeper: LimitTarget | undefined = undefined;
   #controller: AbortController | undefined;
   #timer: Timer = undefined;
 

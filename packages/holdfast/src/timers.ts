@@ -54,6 +54,14 @@ export function startLimit(delayMs: number, target: LimitTarget): Timer {
   return startTimer(delayMs, fireLimit, target);
 }
 
+/**
+ * Lets a limit that is due expire before its own timer comes to it, or begin to wait for pending input. Of timers for
+ * about one moment any may be the first: a runtime walks through them by their delays.
+ */
+export function expireNow(target: LimitTarget): void {
+  fireLimit(target);
+}
+
 /** The latest limit that waits for pending input. */
 let heldBack: LimitTarget | undefined;
 

@@ -7,7 +7,8 @@ import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import type { Bound } from '../scope.js';
-import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+import { expireNow, startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+import { host } from '#host';
 
 /** How long after a deadline a call ends that has outlived whoever set it, in milliseconds. */
 const AFTER_DEADLINE_MS = 1;
@@ -95,10 +96,7 @@ export class TimeoutPolicy extends StagePolicy {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
 
-    if (frame.deadline !== undefined) {
-      execution.giveUpInside(at, exceeded(frame.deadline));
-      return;
-    }
+    if (frame.deadline !== undefined) return meetDeadline(frame, frame.deadline);
 
     const ranMs = Math.min(limitMs, frame.ranMs());
     const error = new ResilienceTimeoutError(limitMs, this.name);
@@ -162,8 +160,7 @@ class RunningLimit implements LimitTarget, Bound {
     const { deadline } = this.execution;
     const leftMs = deadline === undefined ? Infinity : deadline.remaining();
     if (leftMs <= limitMs) this.deadline = deadline;
-    // Whoever set an earlier deadline ends the call, unless that call has ended meanwhile. Of two timers for one moment
-    // either could be the first, so ours comes a little later.
+    // Whoever set an earlier deadline ends the call at it, so ours comes a little later.
     this.timer = startLimit(leftMs <= limitMs ? leftMs + AFTER_DEADLINE_MS : limitMs, this);
   }
 
@@ -180,6 +177,19 @@ class RunningLimit implements LimitTarget, Bound {
     stopTimer(this.timer);
     this.timer = undefined;
   }
+}
+
+/** Whoever set the deadline ends the call, and the attempt with it; unless that call is over, and left this one behind. */
+function meetDeadline(frame: RunningLimit, deadline: Deadline): void {
+  const end = (): void => {
+    if (!frame.lifted && !frame.execution.isCommitted()) frame.execution.giveUpInside(frame.at, exceeded(deadline));
+  };
+  const { keeper } = deadline;
+  if (keeper === undefined || keeper.lifted) return end();
+
+  expireNow(keeper);
+  // It may wait for pending input now, which may be what its call is waiting for.
+  if (!frame.lifted) host.afterPendingInput(end);
 }
 
 function exceeded({ budgetMs, inherited, policy }: Deadline): DeadlineExceededError {

@@ -78,6 +78,7 @@ export class SectionExecution extends Execution implements LimitTarget {
 
     this.dueAt = startedAt + this.limitMs;
     this.deadline = this.deadlineOfWork = this.ownDeadline(startedAt, deadline);
+    this.deadlineOfWork.keeper = this;
     this.timer = startLimit(this.limitMs, this);
     return true;
   }
@@ -99,6 +100,7 @@ export class SectionExecution extends Execution implements LimitTarget {
     this.tookMs = this.isCut ? Math.round(this.limitMs) : Math.max(0, Math.round(endedAt - this.startedAt));
     stopTimer(this.timer);
     this.timer = undefined;
+    if (this.deadlineOfWork !== undefined) this.deadlineOfWork.keeper = undefined;
     if (!this.cutting) this.deadlineOfWork?.release();
     if (!this.ok) return;
 

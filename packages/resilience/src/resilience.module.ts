@@ -17,7 +17,7 @@ import { ResilienceService } from './resilience.service.js';
 import { SETTINGS } from './settings.js';
 import { ApolloPlugin } from './transports/apollo-plugin.js';
 import { ConnectedMicroservices } from './transports/connected-microservices.js';
-import { Transports } from './transports/transports.js';
+import { TRANSPORTS, Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
@@ -47,7 +47,7 @@ function refuseBareImport(): never {
   providers: [
     PolicyRegistry,
     Planner,
-    Transports,
+    TRANSPORTS,
     ApolloPlugin,
     Explorer,
     ResilienceService,

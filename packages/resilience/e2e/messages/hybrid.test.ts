@@ -94,6 +94,16 @@ describe('A hybrid application', () => {
     expect(warnings(log)).toEqual([]);
   });
 
+  it('answers as it is documented also before it has been initialized', async () => {
+    const { app } = await create(QuotesHandlers);
+    const microservice = app.connectMicroservice<MicroserviceOptions>(TCP(), INHERIT);
+    await app.startAllMicroservices();
+    const { send } = await clientsOf(TCP(), microservice);
+
+    await expect(send(patternOf('quotes'))).rejects.toHaveProperty('message', 'Internal server error');
+    await expect(send(patternOf('quotes'))).rejects.toMatchObject({ code: 'CIRCUIT_OPEN', statusCode: 503 });
+  });
+
   it('warns at boot when a microservice does not inherit, whose decorators do nothing', async () => {
     const { app, log } = await create(QuotesHandlers, PlainHandlers);
     const microservice = app.connectMicroservice<MicroserviceOptions>(TCP());

@@ -4,7 +4,8 @@ import { guardCaches } from '../degradation/cache-guard.js';
 import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
 import type { MessageHandlers } from '../transports/connected-microservices.js';
-import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler, type HandlerKinds } from './handler.js';
+import { classesIn, handlersOf, type FoundClass, type Wrapper } from './entry-classes.js';
+import { isEntryClass, isHandler, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';
@@ -19,14 +20,6 @@ import {
   warnOfProvider,
 } from './warnings.js';
 import { watchMethods } from './watched-method.js';
-
-type Modules = ReturnType<ModulesContainer['values']> extends IterableIterator<infer Module> ? Module : never;
-type Wrapper = Modules['providers'] extends Map<unknown, infer One> ? One : never;
-
-interface FoundClass {
-  readonly cls: Function;
-  readonly wrapper: Wrapper;
-}
 
 interface Entrypoint extends FoundClass {
   readonly handler: Handler;
@@ -58,7 +51,7 @@ export class Explorer {
   explore(): ExploredHandlers {
     this.refuseSecondRegistration();
     this.checkGlobal();
-    const classes = this.findClasses();
+    const classes = classesIn(this.modules);
     const { settings } = this.registry;
     const warnings = [...settings.strayIdempotent.map(strayIdempotent), ...settings.unsetLimits.map(unsetLimit)];
     // First every name and how it is configured, then the policies: no order of classes matters.
@@ -82,7 +75,7 @@ export class Explorer {
    * takes the methods that it routes to from the prototypes later, when all instances are there.
    */
   private watchSubclasses(): void {
-    for (const { cls } of this.findClasses()) {
+    for (const { cls } of classesIn(this.modules)) {
       if (isEntryClass(cls) && readDeclarations(cls) !== undefined) watchMethods(cls);
     }
   }
@@ -107,19 +100,6 @@ export class Explorer {
       `isGlobal: ${isGlobal} has no effect in what a factory returns. Put it beside the factory: ` +
         `ResilienceModule.forRootAsync({ isGlobal: ${isGlobal}, useFactory: … }).`,
     );
-  }
-
-  /** Each class once, however many modules provide it. */
-  private findClasses(): FoundClass[] {
-    const found = new Map<Function, FoundClass>();
-    for (const { controllers, providers, injectables } of this.modules.values()) {
-      for (const wrapper of [...controllers.values(), ...providers.values(), ...injectables.values()]) {
-        const cls = classOf(wrapper);
-        if (cls !== undefined && (wrapper.token === cls || !found.has(cls))) found.set(cls, { cls, wrapper });
-      }
-    }
-
-    return [...found.values()];
   }
 
   private draftClass(found: FoundClass): Entrypoint[] {
@@ -160,21 +140,6 @@ function exploredOf(entrypoints: readonly Entrypoint[]): ExploredHandlers {
   const builtAtOnce = messages.some(({ wrapper }) => wrapper.isDependencyTreeStatic());
 
   return { kinds: entrypoints.map(({ handler }) => handler.kinds), messages: { decorated, builtAtOnce } };
-}
-
-/** The class of a provider; of one made by a factory, or given as a value, that of its instance. */
-function classOf(wrapper: Wrapper): Function | undefined {
-  if (!wrapper.isNotMetatype) return wrapper.metatype ?? undefined;
-
-  const instance: unknown = wrapper.instance;
-  if (typeof instance !== 'object' || instance === null) return undefined;
-
-  const cls: unknown = instance.constructor;
-  return typeof cls === 'function' ? cls : undefined;
-}
-
-function handlersOf(cls: Function): Handler[] {
-  return [...methodsOf(cls)].map(([name, method]) => describeHandler(cls, name, method));
 }
 
 function warnOfClass(cls: Function): string[] {

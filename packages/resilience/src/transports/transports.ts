@@ -1,5 +1,6 @@
-import { Injectable, type ExecutionContext } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import type { ExecutionContext, FactoryProvider } from '@nestjs/common';
+import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { handlerKindsIn } from '../entrypoint/entry-classes.js';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { PolicyRegistry } from '../registry.js';
 import { GraphqlNotes, type ApolloAnswer } from './graphql-notes.js';
@@ -13,7 +14,6 @@ import { UNKNOWN_TRANSPORT, type Transport } from './transport.js';
 import { WebSocketTransport } from './websocket.js';
 
 /** The ways into an application, by the type that Nest gives the context of a call. */
-@Injectable()
 export class Transports {
   private readonly byType: ReadonlyMap<string, Transport>;
   /** To Nest its calls are messages as well. */
@@ -44,8 +44,23 @@ export class Transports {
     this.graphqlNotes.writeInto(answer as ApolloAnswer);
   }
 
-  /** At bootstrap, for the handlers that there are: later, errors are translated at once. */
+  /** Loads what handlers of these kinds need, so that errors are translated at once when they come. */
   async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
     for (const transport of this.byType.values()) await transport.prepare?.(kinds);
   }
 }
+
+/**
+ * Prepared while instances are made, since microservices that are started before the application is initialized have
+ * their first messages before anybody is told of its bootstrap.
+ */
+export const TRANSPORTS: FactoryProvider<Transports> = {
+  provide: Transports,
+  inject: [HttpAdapterHost, PolicyRegistry, ModulesContainer],
+  async useFactory(adapterHost: HttpAdapterHost, registry: PolicyRegistry, modules: ModulesContainer) {
+    const transports = new Transports(adapterHost, registry);
+    await transports.prepare(handlerKindsIn(modules));
+
+    return transports;
+  },
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { clientGone, isClientGone, isSent, onClientGone, type ServedResponse } from './client-gone.js';
+import { clientGone, isClientGone, isSent, onClientGone, onClose, type ServedResponse } from './client-gone.js';
 import { ClientDisconnectedError } from './errors.js';
 
 /** Something that closes, and knows who waits for that. */
@@ -218,6 +218,21 @@ describe('watching for a client that leaves', () => {
     onClientGone(undefined, {} as ServedResponse, callback)();
 
     expect(callback).not.toHaveBeenCalled();
+  });
+});
+
+describe('waiting for something to close', () => {
+  it('takes one listener for each way in which it may tell', () => {
+    const events: string[] = [];
+    const socket = {
+      on: (event: string) => void events.push(event),
+      off: (event: string) => void events.splice(events.indexOf(event), 1),
+    };
+    const stops = [1, 2].flatMap(() => [onClose(socket, () => {}), onClose(socket, () => {}, 'disconnect')]);
+    expect(events).toEqual(['close', 'disconnect']);
+
+    stops.forEach((stop) => stop());
+    expect(events).toEqual([]);
   });
 });
 

@@ -125,31 +125,41 @@ function connectionOf(
   return response.stream ?? request?.socket;
 }
 
-function isClosable(source: Partial<Closable> | null | undefined): source is Closable {
+function isClosable<Source extends Closable | Closing>(source: Partial<Source> | null | undefined): source is Source {
   return typeof source?.on === 'function' && typeof source.off === 'function';
 }
 
 type Callback = () => void;
 
+/** How things tell that they have closed: connections and streams of Node and of `ws`, and sockets of Socket.IO. */
+type ClosingEvent = 'close' | 'disconnect';
+
+interface Closing {
+  on(event: ClosingEvent, listener: Callback): unknown;
+  off(event: ClosingEvent, listener: Callback): unknown;
+}
+
 /** Those who wait for one thing to close, with one listener however many requests a client has sent at once. */
 class CloseWatch {
-  private readonly source: Closable;
+  private readonly source: Closing;
+  private readonly event: ClosingEvent;
   /** Most connections carry one request at a time. */
   private first: Callback | undefined = undefined;
   private others: Set<Callback> | undefined = undefined;
 
-  constructor(source: Closable) {
+  constructor(source: Closing, event: ClosingEvent) {
     this.source = source;
+    this.event = event;
   }
 
   join(callback: Callback): void {
-    if (this.isEmpty) this.source.on('close', this.closeAll);
+    if (this.isEmpty) this.source.on(this.event, this.closeAll);
     if (this.first === undefined) this.first = callback;
     else (this.others ??= new Set()).add(callback);
   }
 
   leave(callback: Callback): void {
-    if (this.forget(callback) && this.isEmpty) this.source.off('close', this.closeAll);
+    if (this.forget(callback) && this.isEmpty) this.source.off(this.event, this.closeAll);
   }
 
   private get isEmpty(): boolean {
@@ -176,27 +186,31 @@ class CloseWatch {
   }
 }
 
-const watchOf = hiddenField<Closable, CloseWatch>();
+const watchOf = {
+  close: hiddenField<Closing, CloseWatch>(),
+  disconnect: hiddenField<Closing, CloseWatch>(),
+} as const;
 
 /**
  * Calls back, once, when something closes. It hears of any number of callbacks as one listener. What cannot be listened
  * to never closes.
  *
+ * @param event How it tells. Default `'close'`.
  * @returns What stops watching.
  */
-export function onClose(source: Partial<Closable>, callback: Callback): () => void {
+export function onClose(source: Partial<Closing>, callback: Callback, event: ClosingEvent = 'close'): () => void {
   if (!isClosable(source)) return () => {};
 
-  const watch = watchFor(source);
+  const watch = watchFor(source, event);
   watch.join(callback);
   return () => watch.leave(callback);
 }
 
-function watchFor(source: Closable): CloseWatch {
-  const known = watchOf.of(source);
+function watchFor(source: Closing, event: ClosingEvent): CloseWatch {
+  const known = watchOf[event].of(source);
   if (known !== undefined) return known;
 
-  const watch = new CloseWatch(source);
-  watchOf.give(source, watch);
+  const watch = new CloseWatch(source, event);
+  watchOf[event].give(source, watch);
   return watch;
 }

@@ -134,6 +134,11 @@ export abstract class Execution implements Follower, AttemptOwner {
     return this.isCommitted() ? outer : earlierBound(outer, this.pipeline.bound(this));
   }
 
+  /** Whether the work that runs now will tell when it has ended, also when nobody listens to it any more. */
+  protected get isWatched(): boolean {
+    return this.attempt?.isWatched === true;
+  }
+
   /** Runs the work of an attempt and reports its outcome, once, with {@link settle}. */
   abstract performWork(attempt: Attempt): void;
 

@@ -19,10 +19,17 @@ export function sentFor(value: unknown, { context, transport }: OutletCall): unk
   return transport.outgoing === undefined ? value : transport.outgoing(value, context);
 }
 
+/** The way to whoever waits for an answer. */
+export interface Way {
+  readonly subscriber: Subscriber<unknown>;
+  /** Whether something of an answer has left on it. */
+  readonly hasBegun: boolean;
+}
+
 /** The application's side of all calls. */
 export interface Outlet {
   /** Ends a call with an error: with that which leaves in its place. */
-  readonly fail: (error: unknown, call: OutletCall, subscriber: Subscriber<unknown>) => void;
+  readonly fail: (error: unknown, call: OutletCall, way: Way) => void;
   /** Tells `events$`. */
   readonly tell: ServedCall['tell'];
   /** The fan-outs of its handlers. */
@@ -93,6 +100,25 @@ export class EntrypointExecution extends ObservableExecution {
     super.start();
   }
 
+  /** What goes on without its client has to tell when it ends. */
+  override get holdsForWork(): boolean {
+    return super.holdsForWork || this.outlivesClient;
+  }
+
+  override unsubscribe(): void {
+    const { exchange } = this.call;
+    if (this.outlivesClient && exchange?.clientLeft === true && this.isWatched && !this.isCommitted()) {
+      this.delivered = true;
+      return;
+    }
+    super.unsubscribe();
+  }
+
+  /** Whether handlers that have been started are let run to their end, under their limits, when their client leaves. */
+  private get outlivesClient(): boolean {
+    return !this.call.endsWithClient && this.call.exchange?.outlivesClient === true;
+  }
+
   /** Neither an attempt nor a fallback answers with values of what has failed before it. */
   protected override performHandler(attempt: Attempt, work: Work): void {
     this.held = undefined;
@@ -132,7 +158,8 @@ export class EntrypointExecution extends ObservableExecution {
   }
 
   protected override fail(error: unknown): void {
-    this.call.outlet.fail(error, this.call, this.subscriber);
+    const { call, subscriber } = this;
+    call.outlet.fail(error, call, { subscriber, hasBegun: this.isCommitted() });
   }
 
   private sendValue(attempt: Attempt, value: unknown): void {

@@ -1,5 +1,6 @@
 import { All, Controller, Get, Next, Post, RequestMethod, Res, SetMetadata, Sse } from '@nestjs/common';
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, MessagePattern } from '@nestjs/microservices';
+import { Ack, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { describe, expect, it } from 'vitest';
 import { Signal } from '../index.js';
 import {
@@ -9,6 +10,7 @@ import {
   isHandler,
   methodNameOf,
   methodsOf,
+  takesAcknowledgement,
   writesResponse,
   type Handler,
 } from './handler.js';
@@ -92,6 +94,21 @@ describe('what Nest says of a method', () => {
       false,
       false,
     ]);
+  });
+
+  it('includes whether a gateway’s handler acknowledges by itself, also an inherited one', () => {
+    class Base {
+      @SubscribeMessage('by-hand')
+      byHand(@Ack() _acknowledge: unknown): void {}
+
+      @SubscribeMessage('by-nest')
+      byNest(_data: unknown): void {}
+    }
+    @WebSocketGateway()
+    class Gateway extends Base {}
+
+    expect([Base, Gateway].map((cls) => takesAcknowledgement(cls, Base.prototype.byHand))).toEqual([true, true]);
+    expect(takesAcknowledgement(Gateway, Base.prototype.byNest)).toBe(false);
   });
 
   it('tells entry classes from others', () => {

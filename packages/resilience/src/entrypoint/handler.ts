@@ -23,6 +23,8 @@ const SCHEDULED_TIMEOUT = 'SCHEDULE_TIMEOUT_OPTIONS';
 
 const PARAMETERS = '__routeArguments__';
 const PASSTHROUGH = '__responsePassthrough__';
+/** `@Ack()` of gateways, in the same way. */
+const ACKNOWLEDGEMENT = /^13:/;
 /** `@Res()` and `@Next()`, as the keys of the parameters' metadata begin. */
 const RESPONSE_OR_NEXT = /^[12]:/;
 
@@ -103,7 +105,7 @@ interface ParameterMetadata {
   readonly factory?: unknown;
 }
 
-function parametersOf({ cls, name }: Handler): Readonly<Record<string, ParameterMetadata>> {
+function parametersOf({ cls, name }: Pick<Handler, 'cls' | 'name'>): Readonly<Record<string, ParameterMetadata>> {
   return (Reflect.getMetadata(PARAMETERS, cls, name) as Record<string, ParameterMetadata> | undefined) ?? {};
 }
 
@@ -119,6 +121,13 @@ export function writesResponse(handler: Handler): boolean {
   if (Reflect.getMetadata(PASSTHROUGH, handler.cls, handler.name) === true) return false;
 
   return Object.keys(parametersOf(handler)).some((key) => RESPONSE_OR_NEXT.test(key));
+}
+
+/** Whether a gateway's handler acknowledges messages by itself. */
+export function takesAcknowledgement(cls: Function, method: Function): boolean {
+  const name = methodNameOf(cls, method);
+
+  return name !== undefined && Object.keys(parametersOf({ cls, name })).some((key) => ACKNOWLEDGEMENT.test(key));
 }
 
 /** Whether a `@Timeout()` of `@nestjs/schedule` stands on the method: same name, other package. */

@@ -92,12 +92,12 @@ export class ResilienceInterceptor implements NestInterceptor {
     return this.abortOnDisconnect === 'safe' ? isSafe : this.abortOnDisconnect === 'always';
   }
 
-  private readonly fail: Outlet['fail'] = (error, call, subscriber) => {
+  private readonly fail: Outlet['fail'] = (error, call, { subscriber, hasBegun }) => {
     if (!this.maps(error)) return subscriber.error(error);
 
     const { context, transport } = call;
     const answer = transport.translate(error, context);
-    if (transport.answerFailure?.(answer, context) !== true) return subscriber.error(answer);
+    if (transport.answerFailure?.(answer, context, hasBegun) !== true) return subscriber.error(answer);
 
     subscriber.next(undefined);
     subscriber.complete();
@@ -111,7 +111,8 @@ export class ResilienceInterceptor implements NestInterceptor {
 
 /** Answers a caller who has no time left for an answer, before anything is started. */
 function refuse(call: EntrypointCall, budgetMs: number): void {
-  call.outlet.fail(deadlineMet(call.plan, budgetMs), call, call.subscriber);
+  const { outlet, plan, subscriber } = call;
+  outlet.fail(deadlineMet(plan, budgetMs), call, { subscriber, hasBegun: false });
 }
 
 /** Without a plan: the values as they come, and what becomes of them and of errors on the way out. */
@@ -122,6 +123,7 @@ function letOut(source: Observable<unknown>, outlet: Outlet, call: OutletCall): 
 class OutletSubscriber extends Subscriber<unknown> {
   /** Of several values the last one is the answer. */
   private last: unknown = undefined;
+  private hasBegun = false;
 
   constructor(
     private readonly target: Subscriber<unknown>,
@@ -133,11 +135,12 @@ class OutletSubscriber extends Subscriber<unknown> {
 
   protected override _next(value: unknown): void {
     this.last = value;
+    this.hasBegun = true;
     this.target.next(sentFor(value, this.call));
   }
 
   protected override _error(error: unknown): void {
-    this.outlet.fail(error, this.call, this.target);
+    this.outlet.fail(error, this.call, { subscriber: this.target, hasBegun: this.hasBegun });
     this.unsubscribe();
   }
 

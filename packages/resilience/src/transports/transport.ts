@@ -31,9 +31,9 @@ export interface Transport {
 
   /**
    * Answers a call with an error itself, where Nest would not send it. `true` when it did: to Nest, the handler has
-   * answered then.
+   * answered then. `hasBegun` says whether something of an answer had left before.
    */
-  answerFailure?(error: unknown, context: ExecutionContext): boolean;
+  answerFailure?(error: unknown, context: ExecutionContext, hasBegun: boolean): boolean;
 
   /** What is sent in place of a value; missing where values are sent as they are. */
   outgoing?(value: unknown, context: ExecutionContext): unknown;
@@ -52,6 +52,9 @@ export interface Exchange {
 
   /** Calls `listener` when the client leaves before its answer was sent. What it returns has to be called then. */
   onClientLeft(listener: () => void): () => void;
+
+  /** Whether Nest unsubscribes from calls whose client has left, but lets their handlers run to their end. */
+  readonly outlivesClient?: boolean;
 
   /**
    * Where the transport itself ends calls at the deadline of their caller: how long that was, in milliseconds, once it

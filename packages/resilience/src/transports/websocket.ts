@@ -1,13 +1,20 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { WsException } from '@nestjs/websockets';
 import type { ResilienceError } from 'holdfast';
 import type { HandlerKinds } from '../entrypoint/handler.js';
+import { acknowledgeOf, Acknowledgement, isAwaited } from './acknowledgement.js';
 import { payloadOf } from './client-answer.js';
+import { isCaughtByFilter } from './exception-filters.js';
 import { PeerPackage } from './peer-package.js';
-import type { Exchange, Transport } from './transport.js';
+import type { Transport } from './transport.js';
+import { WebSocketMessage } from './websocket-message.js';
 
 /** Messages over WebSockets, on `ws` and Socket.IO. */
 export class WebSocketTransport implements Transport {
   /** Handlers may stream, and each value leaves as it comes. */
   readonly answersOnce = false;
+  /** Filters would hear of a failure, and nobody else. */
+  readonly endsSilently = true;
   private readonly websockets = new PeerPackage('@nestjs/websockets', () =>
     import('@nestjs/websockets').catch(() => undefined),
   );
@@ -16,8 +23,8 @@ export class WebSocketTransport implements Transport {
     if (kinds.some(({ websocket }) => websocket)) await this.websockets.load();
   }
 
-  exchangeOf(): Exchange | undefined {
-    return undefined;
+  exchangeOf(context: ExecutionContext): WebSocketMessage | undefined {
+    return WebSocketMessage.of(context, Acknowledgement.watch(context));
   }
 
   isSafe(): undefined {
@@ -30,4 +37,20 @@ export class WebSocketTransport implements Transport {
 
     return Object.assign(new module.WsException(payloadOf(error)), { cause: error });
   }
+
+  /**
+   * Nest sends errors as an event, and never the acknowledgement that the client of a message may be waiting for. Where
+   * filters are in charge of errors, they are of this as well.
+   */
+  answerFailure(error: unknown, context: ExecutionContext, hasBegun: boolean): boolean {
+    if (hasBegun || !isAwaited(context) || !isPayload(error) || isCaughtByFilter(error, context)) return false;
+
+    acknowledgeOf(context)?.(error.getError());
+    return true;
+  }
+}
+
+/** Without the package of websockets, errors are what they were. */
+function isPayload(error: unknown): error is WsException {
+  return typeof (error as Partial<WsException> | null | undefined)?.getError === 'function';
 }

@@ -1,4 +1,4 @@
-import { Catch, UseFilters, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, UseFilters } from '@nestjs/common';
 import {
   Budget,
   Bulkhead,
@@ -30,10 +30,10 @@ beforeEach(() => {
 });
 
 @Catch()
-class NotingFilter extends BaseWsExceptionFilter implements ExceptionFilter {
-  override catch(error: unknown, host: ArgumentsHost): void {
-    seenByFilter.push(error);
-    super.catch(error as Error, host);
+class NotingFilter extends BaseWsExceptionFilter {
+  override handleError(...parameters: Parameters<BaseWsExceptionFilter['handleError']>): void {
+    seenByFilter.push(parameters[1]);
+    super.handleError(...parameters);
   }
 }
 

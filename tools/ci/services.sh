@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that the services which tests talk to answer on their standard local ports: what does not is installed from
-# Debian's packages and started. Ends with an error, naming it, when one of them still does not answer.
+# Sees to it that the services which tests talk to are installed, from Debian's packages, since some tests start their own,
+# and answer on their standard local ports. Ends with an error, naming it, when one of them still does not answer.
 set -uo pipefail
 
 readonly PATIENCE_S=60
@@ -24,17 +24,17 @@ wait_for() {
   done
 }
 
-# ensure NAME PORT PACKAGE COMMAND...: the command puts itself into the background.
+# ensure NAME PORT PACKAGE COMMAND...: packages have the name of their program; the command puts itself into the background.
 ensure() {
   local name=$1 port=$2 package=$3
   shift 3
+  if ! command -v "$package" >/dev/null; then
+    update_lists
+    DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -q -y "$package" >&2
+  fi
   if answers "$port"; then
     echo "$name answers on $port"
     return 0
-  fi
-  if ! command -v "$1" >/dev/null; then
-    update_lists
-    DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -q -y "$package" >&2
   fi
   wait_for "$port" 2 || "$@" >&2
   if wait_for "$port" "$PATIENCE_S"; then

@@ -57,6 +57,8 @@ export interface Scope extends AttemptContext {
   leave(link: Link): void;
   /** A follower begins or stops to wait in one of our queues. */
   onWait(begins: boolean): void;
+  /** Knows of a promise of the work that nobody will be listening to once it is given up; attempts only. */
+  watch?(work: PromiseLike<unknown>): void;
 }
 
 /** The innermost scope that has not ended. */

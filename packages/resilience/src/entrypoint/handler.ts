@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { RequestMethod } from '@nestjs/common';
-import { readSignal } from './signal-parameter.js';
+import { readsSignal } from './signal-parameter.js';
 
 /**
  * What Nest's own metadata says about a class or a method. The keys are spelt out, since most of them belong to
@@ -111,7 +111,7 @@ function parametersOf({ cls, name }: Pick<Handler, 'cls' | 'name'>): Readonly<Re
 
 /** Whether one of the handler's parameters is a `@Signal()`. */
 export function asksForSignal(handler: Handler): boolean {
-  return Object.values(parametersOf(handler)).some(({ factory }) => factory === readSignal);
+  return Object.values(parametersOf(handler)).some(({ factory }) => readsSignal(factory));
 }
 
 /** Whether the handler writes the answer itself: with `@Res()` or `@Next()` without `passthrough`, or to a gRPC call. */

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Attempt, currentScope, isThenable } from 'holdfast/binding';
+import { currentScope, isThenable } from 'holdfast/binding';
 import { describeHandler, isHandler, methodsOf } from './handler.js';
 
 /**
@@ -10,8 +10,12 @@ import { describeHandler, isHandler, methodsOf } from './handler.js';
 
 export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
-/** What they were before, by what they have become. */
-const originals = new WeakMap<Function, Function>();
+type Originals = WeakMap<Function, Function>;
+
+const ORIGINALS = Symbol.for('nestjs.resilience.watched-methods');
+
+/** What they were before, by what they have become; of all copies of this package, since any may have decorated them. */
+const originals = ((globalThis as Record<symbol, unknown>)[ORIGINALS] ??= new WeakMap()) as Originals;
 
 /** The method itself, with its properties and metadata; called outside of attempts it is the method. */
 export function watched(method: Method): Method {
@@ -20,7 +24,7 @@ export function watched(method: Method): Method {
   const watching: Method = function (...parameters) {
     const attempt = currentScope();
     const result = method.apply(this, parameters);
-    if (!(attempt instanceof Attempt) || !isThenable(result)) return result;
+    if (attempt?.watch === undefined || !isThenable(result)) return result;
 
     // Others, such as queries, may run anew each time that somebody listens to them.
     const promise = result instanceof Promise ? result : Promise.resolve(result);

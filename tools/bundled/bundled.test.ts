@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { firstValueFrom } from 'rxjs';
-import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildPackages, compiled } from '../compiled.ts';
 import { install } from '../installed.ts';
 import { startProgram } from '../program.ts';
 import { pathTo } from '../readme.mjs';
@@ -37,25 +37,13 @@ interface Target {
 let workshop: string;
 
 beforeAll(async () => {
-  const compiler = pathTo('node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-b', pathTo('packages/resilience/tsconfig.src.json')]);
+  buildPackages();
   workshop = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-bundled-')));
 }, MINUTE);
 
 afterAll(async () => {
   await rm(workshop, { recursive: true, force: true });
 });
-
-/** What a compiler leaves of sources: decorators with their metadata, and no types. */
-function compiled(path: string): string {
-  const compilerOptions = {
-    module: ts.ModuleKind.ES2022,
-    target: ts.ScriptTarget.ES2022,
-    experimentalDecorators: true,
-    emitDecoratorMetadata: true,
-  };
-  return ts.transpileModule(readFileSync(pathTo(path), 'utf8'), { compilerOptions }).outputText;
-}
 
 /** A project that was compiled, with the documentation's configurations of bundlers. */
 async function compiledProject(name: string, packages: readonly string[]): Promise<string> {

@@ -80,10 +80,12 @@ async function layOut({ name, place }: Layout): Promise<string> {
   await place(folder);
   const library = join(folder, 'library');
   await copyPackage(pathTo('packages/holdfast'), join(modulesOf(library), 'holdfast'));
-  await copyPackage(pathTo('packages/resilience'), join(modulesOf(library), '@nestjs/resilience'));
+  for (const user of [library, join(library, 'plugin')]) {
+    await copyPackage(pathTo('packages/resilience'), join(modulesOf(user), '@nestjs/resilience'));
+  }
 
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'copies', private: true, type: 'module' }));
-  for (const source of ['main', 'entrypoints', 'event-counts', 'library/library']) {
+  for (const source of ['main', 'entrypoints', 'event-counts', 'library/library', 'library/plugin/plugin']) {
     await writeFile(join(folder, `${source}.js`), compiled(`tools/copies/application/${source}.ts`));
   }
   return folder;

@@ -2,6 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { Resolver, Subscription } from '@nestjs/graphql';
 import { Bulkhead, ResilienceContext, Signal, Timeout } from '@nestjs/resilience';
 import { createPolicy, fanOut, optional, required } from 'holdfast';
+import { ContextOfPlugin } from './plugin/plugin.js';
 
 /** A library of entrypoints, which has copies of its own of both packages. */
 
@@ -10,6 +11,7 @@ const never = new Promise<never>(() => {});
 @Controller('library')
 export class LibraryController {
   private readonly context = new ResilienceContext();
+  private readonly sameContext = new ContextOfPlugin();
 
   @Get('slow')
   @Timeout('50ms')
@@ -28,7 +30,10 @@ export class LibraryController {
   @Get('context')
   @Timeout('1m')
   attempt(@Signal() signal: AbortSignal) {
-    return { attempt: this.context.attempt, isTheSame: this.context.signal === signal };
+    return {
+      attempt: this.context.attempt,
+      isTheSame: this.context.signal === signal && this.sameContext.signal === signal,
+    };
   }
 
   @Get('policy')

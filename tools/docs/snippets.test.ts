@@ -25,10 +25,10 @@ describe('the documentation’s snippets', () => {
     expect(synchronized(read(path))).toBe(read(path));
   });
 
-  it('are regions of tested snippets, or of the shop', () => {
+  it('are regions of tested snippets, of the examples, or of what end-to-end tests run', () => {
     const sources = new Set(blocks.flatMap(({ source }) => source?.split('#')[0] ?? []));
 
-    for (const source of sources) expect(source).toMatch(/^(docs\/snippets|examples)\//);
+    for (const source of sources) expect(source).toMatch(/^(docs\/snippets|examples|packages\/\w+\/e2e)\//);
   });
 
   it('are shown somewhere, each of them', () => {

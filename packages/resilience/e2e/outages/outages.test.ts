@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../fixtures/backend.js';
 import { startOutage, type Outage, type Outcome } from '../fixtures/outage.js';
-import { PEERS, type PeerName } from '../fixtures/outage-peers.js';
+import { PEERS, type Peer, type PeerName } from '../fixtures/outage-peers.js';
 import { verdictOnProgram } from '../fixtures/private-process.js';
 import { describeOn } from '../fixtures/services.js';
 
@@ -74,7 +74,7 @@ const handles = (): string[] => process.getActiveResourcesInfo().filter((name) =
 const TIMERS_OF_A_TEST = 1;
 
 for (const peer of Object.keys(PEERS) as PeerName[]) {
-  const { program } = PEERS[peer];
+  const { program, microservice }: Peer = PEERS[peer];
 
   describeOn(
     verdictOnProgram(program),
@@ -82,6 +82,7 @@ for (const peer of Object.keys(PEERS) as PeerName[]) {
     () => {
       let outage: Outage;
       let wasExecuted = 0;
+      let patient: readonly Outcome[] = [];
 
       beforeAll(async () => {
         outage = await startOutage(peer);
@@ -106,10 +107,8 @@ for (const peer of Object.keys(PEERS) as PeerName[]) {
       it('these are answered within their budget, and so are those which it does not read any more', async () => {
         const { executed } = outage;
         const known = executed.length;
-        const inFlight = [
-          manyRequests(IN_FLIGHT, 'in-flight', { holdMs: 400 }),
-          manyRequests(IN_FLIGHT, 'patient', { holdMs: 400, route: 'patient' }),
-        ];
+        const inAttempts = manyRequests(IN_FLIGHT, 'in-attempts', { holdMs: 400 });
+        const inBudget = manyRequests(IN_FLIGHT, 'patient', { holdMs: 400, route: 'patient' });
         await until(() => executed.length === known + 2 * IN_FLIGHT);
         outage.process.freeze();
         const unread = manyRequests(UNREAD, 'unread');
@@ -117,7 +116,14 @@ for (const peer of Object.keys(PEERS) as PeerName[]) {
         await outage.process.kill();
         wasExecuted = executed.length;
 
-        expectFailedInTime((await Promise.all([...inFlight, unread])).flat());
+        patient = await inBudget;
+        expectFailedInTime([...patient, ...(await inAttempts), ...(await unread)]);
+      });
+
+      it('a client fails at once without a broker, and waits for as long as it may with one', () => {
+        const timedOut = new Array<number>(microservice === undefined ? 0 : IN_FLIGHT).fill(504);
+
+        expect(patient.map(({ status }) => status).filter((status) => status === 504)).toEqual(timedOut);
       });
 
       it('the breaker has counted them, and opened', () => {

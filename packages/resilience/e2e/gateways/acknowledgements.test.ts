@@ -100,6 +100,20 @@ class QuotesGateway {
     if (early) throw down;
   }
 
+  @SubscribeMessage('repeated-by-hand')
+  @Retry({ attempts: 2, backoff: { delay: 0 } })
+  @Timeout('1s')
+  @Fallback(() => undefined)
+  async repeatedByHand(
+    @MessageBody() early: boolean,
+    @Ack() acknowledge: (answer: string) => void,
+    @Signal() signal: AbortSignal,
+  ) {
+    if (early) acknowledge('early');
+    await backend.call(signal);
+    acknowledge('late');
+  }
+
   @SubscribeMessage('undecorated-by-hand')
   undecoratedByHand(@Ack() acknowledge: (answer: string) => void) {
     acknowledge('early');
@@ -217,5 +231,29 @@ onSockets(['Socket.IO'], 'An acknowledgement that the client waits for', (start)
       { event: 'exception', data: OPEN },
       { event: 'exception', data: OPEN },
     ]);
+  });
+
+  it('of the handler itself ends repeating, replacing and the time limit, as a value does', async () => {
+    const { ask, received } = await startQuotes();
+    const answer = ask('repeated-by-hand', true);
+    const running = await backend.reached(1);
+    expect(await answer).toBe('early');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(running.state).toBe('running');
+    running.fail(down);
+
+    await until(() => received.length > 0);
+    expect(received).toEqual([{ event: 'exception', data: OPEN }]);
+    expect(backend.calls).toHaveLength(1);
+  });
+
+  it('of the handler itself may come from a later attempt', async () => {
+    backend.script((call, nth) => (nth === 1 ? call.fail(new DependencyError(503)) : call.answer('done')));
+    const { ask } = await startQuotes();
+    const answer = ask('repeated-by-hand', false);
+    await backend.reached(1);
+    await vi.advanceTimersByTimeAsync(1);
+
+    expect(await answer).toBe('late');
   });
 });

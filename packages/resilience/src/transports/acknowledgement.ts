@@ -43,6 +43,18 @@ export function isAwaited(context: ExecutionContext): boolean {
   return isLeftToHandler(context) ? watched.get(acknowledge)?.isSent === false : true;
 }
 
+const leftToHandlers = new WeakMap<Function, WeakMap<Function, boolean>>();
+
+/** Asked for each message, and found among the methods of a class only once. */
 function isLeftToHandler(context: ExecutionContext): boolean {
-  return takesAcknowledgement(context.getClass(), context.getHandler());
+  const [cls, method] = [context.getClass(), context.getHandler()];
+  // Contexts made by other packages need not have either.
+  if (typeof cls !== 'function' || typeof method !== 'function') return false;
+
+  const ofClass = leftToHandlers.get(cls) ?? new WeakMap<Function, boolean>();
+  leftToHandlers.set(cls, ofClass);
+  const isLeft = ofClass.get(method) ?? takesAcknowledgement(cls, method);
+  ofClass.set(method, isLeft);
+
+  return isLeft;
 }

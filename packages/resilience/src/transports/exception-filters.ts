@@ -11,7 +11,10 @@ export function isCaughtByFilter(error: unknown, context: ExecutionContext): boo
   );
 }
 
-function filtersOn(place: Function): readonly unknown[] {
+/** Contexts made by other packages need not have a class or a handler. */
+function filtersOn(place: unknown): readonly unknown[] {
+  if (typeof place !== 'function') return [];
+
   const filters: unknown = Reflect.getMetadata(FILTERS, place);
 
   return Array.isArray(filters) ? filters : [];

@@ -1,3 +1,4 @@
+import { brand, hasBrand } from './brand.js';
 import type { DegradedReason } from './sections/degraded.js';
 
 /**
@@ -20,21 +21,6 @@ const BRANDS = {
 
 /** Marks a timeout that says nothing about the dependency; see {@link discount}. */
 const DISCOUNTED = Symbol.for('holdfast.error.discounted');
-
-/** Anything may be thrown, also a proxy that does not let itself be looked at: that is none of ours. */
-function hasBrand(value: unknown, brand: symbol): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  try {
-    return (value as Record<symbol, unknown>)[brand] === true;
-  } catch {
-    return false;
-  }
-}
-
-/** What users derive from our classes is recognised by its prototype. */
-function derives(value: unknown, owner: object): boolean {
-  return Function.prototype[Symbol.hasInstance].call(owner as never, value);
-}
 
 /**
  * Base of every error that a policy makes. They capture no stack: refusals are frequent by nature, and what a timer
@@ -188,15 +174,9 @@ name(SiblingFailedError, 'SiblingFailedError', BRANDS.siblingFailed);
 name(SectionFailedError, 'SectionFailedError', BRANDS.sectionFailed);
 
 /** Names live on the prototype and are spelt out, since bundlers rename classes. */
-export function name(owner: { readonly prototype: object }, text: string, brand: symbol): void {
+export function name(owner: { readonly prototype: object }, text: string, mark: symbol): void {
   Object.defineProperty(owner.prototype, 'name', { value: text, configurable: true, writable: true });
-  Object.defineProperty(owner.prototype, brand, { value: true });
-  // No static method of the class: with one of that name V8 leaves its fast path for every error that is made.
-  Object.defineProperty(owner, Symbol.hasInstance, {
-    value(this: object, value: unknown): boolean {
-      return this === owner ? hasBrand(value, brand) : derives(value, this);
-    },
-  });
+  brand(owner, mark);
 }
 
 /** Whether the work never ran because a policy refused it. */

@@ -1,7 +1,7 @@
+import { brand } from '../brand.js';
 import { refusePromise, requireFunction } from '../options.js';
 import type { DegradedReason, DegradedSection } from './degraded.js';
 
-const BRAND = Symbol.for('holdfast.partial-response');
 const HIDDEN = { data: { enumerable: false }, timings: { enumerable: false } };
 
 /** How long a section took. */
@@ -78,17 +78,4 @@ export class PartialResponse<D, B = PartialBody<D>> implements PartialBody<D> {
   }
 }
 
-Object.defineProperty(PartialResponse.prototype, BRAND, { value: true });
-Object.defineProperty(PartialResponse, Symbol.hasInstance, {
-  value: isPartialResponse,
-});
-
-/** Handlers may return anything, also what does not let itself be looked at. */
-function isPartialResponse(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  try {
-    return (value as Record<symbol, unknown>)[BRAND] === true;
-  } catch {
-    return false;
-  }
-}
+brand(PartialResponse, Symbol.for('holdfast.partial-response'));

@@ -1,4 +1,5 @@
 import type { Attempt } from './attempt.js';
+import { brand } from './brand.js';
 import { BudgetStage } from './budget-stage.js';
 import { parseDuration, type Duration } from './duration.js';
 import { EventSource, type ResilienceEvent, type ResilienceListener } from './events.js';
@@ -71,6 +72,8 @@ export abstract class ResiliencePolicy {
     return this.latestBudget.pipeline;
   }
 }
+
+brand(ResiliencePolicy, Symbol.for('holdfast.policy'));
 
 /** A policy of another copy of this package is one too. */
 export function requirePolicy(given: unknown, path: string): void {

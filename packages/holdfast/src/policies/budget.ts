@@ -1,3 +1,4 @@
+import { brand } from '../brand.js';
 import { BudgetStage, type ResolvedBudget } from '../budget-stage.js';
 import { readMinRemaining } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
@@ -55,3 +56,5 @@ export class BudgetPolicy extends ResiliencePolicy {
     return this.events.subscribe(listener);
   }
 }
+
+brand(BudgetPolicy, Symbol.for('holdfast.policy.budget'));

@@ -1,4 +1,5 @@
 import type { Attempt, Holding } from '../attempt.js';
+import { brand } from '../brand.js';
 import { now } from '../clock.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { BulkheadFullError } from '../errors.js';
@@ -190,6 +191,8 @@ export class BulkheadPolicy extends StagePolicy {
     if (execution.step === step) execution.refuse(at, new BulkheadFullError(this.name, reason));
   }
 }
+
+brand(BulkheadPolicy, Symbol.for('holdfast.policy.bulkhead'));
 
 /**
  * A slot of a call that was given up while its work may run on.

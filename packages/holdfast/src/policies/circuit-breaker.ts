@@ -1,3 +1,4 @@
+import { brand } from '../brand.js';
 import { now } from '../clock.js';
 import { CircuitOpenError, DeadlineExceededError, isClientGone, isDiscounted, isRejection } from '../errors.js';
 import { reportError, type CircuitState } from '../events.js';
@@ -284,6 +285,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
     return probeLease ?? Math.max(openDuration, execution.pipeline.limitInside(at) + LEASE_MARGIN, LEAST_LEASE);
   }
 }
+
+brand(CircuitBreakerPolicy, Symbol.for('holdfast.policy.circuit-breaker'));
 
 /**
  * A call cut by a timeout around the breaker counts when it had run for at least half of that limit: otherwise an

@@ -1,3 +1,4 @@
+import { brand } from '../brand.js';
 import { isClientError, isClientGone } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { decision, rejectUnknown, requireFunction, requireName, requireObject } from '../options.js';
@@ -98,3 +99,5 @@ export class FallbackPolicy extends StagePolicy {
     return subject === undefined ? this.handler(error, context) : this.handler(error, context, subject);
   }
 }
+
+brand(FallbackPolicy, Symbol.for('holdfast.policy.fallback'));

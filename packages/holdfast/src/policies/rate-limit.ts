@@ -1,3 +1,4 @@
+import { brand } from '../brand.js';
 import { now } from '../clock.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { OutboundRateLimitError } from '../errors.js';
@@ -196,6 +197,8 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     if (execution.step === step) execution.refuse(at, new OutboundRateLimitError(this.name, retryAfterMs));
   }
 }
+
+brand(OutboundRateLimitPolicy, Symbol.for('holdfast.policy.rate-limit'));
 
 /** Where a turn belongs among others that are in order. */
 function placeOf(turn: number, turns: readonly number[]): number {

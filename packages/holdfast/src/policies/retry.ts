@@ -1,3 +1,4 @@
+import { brand } from '../brand.js';
 import { isClientError, isClientGone, isRejection } from '../errors.js';
 import type { Execution } from '../execution.js';
 import {
@@ -169,6 +170,8 @@ export class RetryPolicy extends StagePolicy {
     }
   }
 }
+
+brand(RetryPolicy, Symbol.for('holdfast.policy.retry'));
 
 function beginNext(frame: RetryFrame): void {
   const { execution, at, failed } = frame;

@@ -1,5 +1,6 @@
 import { now } from '../clock.js';
 import type { AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
+import { brand } from '../brand.js';
 import type { Deadline } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../errors.js';
@@ -123,6 +124,8 @@ export class TimeoutPolicy extends StagePolicy {
     }
   }
 }
+
+brand(TimeoutPolicy, Symbol.for('holdfast.policy.timeout'));
 
 /**
  * The limit of one attempt while it runs.

@@ -147,8 +147,15 @@ export class EntrypointExecution extends ObservableExecution {
 
   protected override deliver(ok: boolean, value: unknown): void {
     this.endWatch();
-    if (ok && this.held !== undefined) this.release(this.held);
+    const { held } = this;
     this.held = undefined;
+    if (ok && held !== undefined) {
+      try {
+        this.release(held);
+      } catch (error) {
+        return super.deliver(false, error);
+      }
+    }
     const { plan, transport } = this.call;
     const left = !ok && value instanceof ClientDisconnectedError;
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
@@ -170,7 +177,7 @@ export class EntrypointExecution extends ObservableExecution {
   private release(values: readonly unknown[]): void {
     const { call, subscriber } = this;
     call.transport.mark?.(values.at(-1), call.context);
-    for (const value of values) subscriber.next(sentFor(value, call));
+    for (const sent of values.map((value) => sentFor(value, call))) subscriber.next(sent);
   }
 
   /** A body that is still to be read leaves now; the call ends, and gives back what it holds, with its transfer. */

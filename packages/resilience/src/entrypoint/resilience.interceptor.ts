@@ -96,8 +96,16 @@ export class ResilienceInterceptor implements NestInterceptor {
     if (!this.maps(error)) return subscriber.error(error);
 
     const { context, transport } = call;
-    const answer = transport.translate(error, context);
-    if (transport.answerFailure?.(answer, context, hasBegun) !== true) return subscriber.error(answer);
+    let hasAnswered: boolean;
+    let answer: unknown = error;
+    try {
+      answer = transport.translate(error, context);
+      hasAnswered = transport.answerFailure?.(answer, context, hasBegun) === true;
+    } catch {
+      // Applications may have made it, and it does not let itself be read. What RxJS is thrown here ends the process.
+      hasAnswered = false;
+    }
+    if (!hasAnswered) return subscriber.error(answer);
 
     subscriber.next(undefined);
     subscriber.complete();
@@ -134,9 +142,15 @@ class OutletSubscriber extends Subscriber<unknown> {
   }
 
   protected override _next(value: unknown): void {
+    let sent: unknown;
+    try {
+      sent = sentFor(value, this.call);
+    } catch (error) {
+      return this._error(error);
+    }
     this.last = value;
     this.hasBegun = true;
-    this.target.next(sentFor(value, this.call));
+    this.target.next(sent);
   }
 
   protected override _error(error: unknown): void {
@@ -145,7 +159,11 @@ class OutletSubscriber extends Subscriber<unknown> {
   }
 
   protected override _complete(): void {
-    this.call.transport.mark?.(this.last, this.call.context);
+    try {
+      this.call.transport.mark?.(this.last, this.call.context);
+    } catch (error) {
+      return this._error(error);
+    }
     this.target.complete();
     this.unsubscribe();
   }

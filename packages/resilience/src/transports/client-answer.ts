@@ -8,18 +8,18 @@ import {
 } from 'holdfast';
 
 /** What clients are told, on every transport: no name of a policy or a host, and of dependencies only what a section is called. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  TIMEOUT: 'The operation timed out',
-  DEADLINE_EXCEEDED: 'The operation timed out',
-  CIRCUIT_OPEN: 'Service temporarily unavailable',
-  BULKHEAD_FULL: 'Server is at capacity',
-  RATE_LIMITED: 'Rate limit of a dependency exceeded',
-};
+const MESSAGES: ReadonlyMap<string, string> = new Map([
+  ['TIMEOUT', 'The operation timed out'],
+  ['DEADLINE_EXCEEDED', 'The operation timed out'],
+  ['CIRCUIT_OPEN', 'Service temporarily unavailable'],
+  ['BULKHEAD_FULL', 'Server is at capacity'],
+  ['RATE_LIMITED', 'Rate limit of a dependency exceeded'],
+]);
 
 export function messageToClients(error: ResilienceError): string {
   if (error instanceof SectionFailedError) return error.message;
 
-  return MESSAGES[error.code] ?? 'Service temporarily unavailable';
+  return MESSAGES.get(error.code) ?? 'Service temporarily unavailable';
 }
 
 /** Larger numbers are not written in digits. */

@@ -24,13 +24,13 @@ const NOT_FOUND = 5;
 const UNAVAILABLE = 14;
 
 /** The statuses of gRPC that clients and proxies act upon. */
-const STATUSES: Readonly<Record<string, number>> = {
-  TIMEOUT: 4,
-  DEADLINE_EXCEEDED: 4,
-  BULKHEAD_FULL: 8,
-  RATE_LIMITED: 8,
-  CIRCUIT_OPEN: UNAVAILABLE,
-};
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ['TIMEOUT', 4],
+  ['DEADLINE_EXCEEDED', 4],
+  ['BULKHEAD_FULL', 8],
+  ['RATE_LIMITED', 8],
+  ['CIRCUIT_OPEN', UNAVAILABLE],
+]);
 
 /** gRPC, with any kind of method. */
 export class GrpcTransport implements Transport {
@@ -105,7 +105,7 @@ function statusOf(error: ResilienceError): number {
   if (error instanceof ClientDisconnectedError) return CANCELLED;
   if (error instanceof SectionFailedError) return [404, 410].includes(error.status) ? NOT_FOUND : UNAVAILABLE;
 
-  return STATUSES[error.code] ?? UNAVAILABLE;
+  return STATUSES.get(error.code) ?? UNAVAILABLE;
 }
 
 /** Made by the class of the call's own metadata, since grpc-js is not ours to load. */

@@ -1,17 +1,28 @@
-import { createServer, type AddressInfo } from 'node:net';
 import type { ServiceError } from '@grpc/grpc-js';
+import { ResilienceService, ResilienceTimeoutError } from '@nestjs/resilience';
+import { describe } from 'vitest';
+import { liveQuotes } from './carrier.js';
+import { QuotesClient, QuotesClientModule, refusalOf } from './grpc.js';
+// #region test
+import { createServer, type AddressInfo } from 'node:net';
 import type { INestMicroservice } from '@nestjs/common';
 import { ClientProxyFactory, Transport, type ClientGrpcProxy, type GrpcOptions } from '@nestjs/microservices';
-import { ResilienceModule, ResilienceService, ResilienceTimeoutError } from '@nestjs/resilience';
+import { ResilienceModule } from '@nestjs/resilience';
 import { Test } from '@nestjs/testing';
 import { firstValueFrom, type Observable } from 'rxjs';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { liveQuotes, scriptCarrier } from './carrier.js';
-import { QuotesClient, QuotesHandlers, refusalOf, type Found, type Order } from './grpc.js';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { scriptCarrier } from './carrier.js';
+import { QUOTES, QuotesHandlers, type Found, type Order } from './grpc.js';
+
+interface Quotes {
+  find(order: Order): Observable<Found>;
+  watch(order: Order): Observable<Found>;
+}
 
 let app: INestMicroservice;
 let client: ClientGrpcProxy;
 
+/** A server of gRPC does not tell which port it took, so port 0 is of no use. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -22,11 +33,7 @@ async function freePort(): Promise<number> {
 }
 
 beforeEach(async () => {
-  const options = {
-    package: 'quotes',
-    protoPath: new URL('quotes.proto', import.meta.url).pathname,
-    url: `127.0.0.1:${await freePort()}`,
-  };
+  const options = { ...QUOTES, url: `127.0.0.1:${await freePort()}` };
   const module = await Test.createTestingModule({
     imports: [ResilienceModule.forRoot()],
     controllers: [QuotesHandlers],
@@ -42,10 +49,23 @@ afterEach(async () => {
   await app.close();
 });
 
-const service = () =>
-  client.getService<{ find(order: Order): Observable<Found>; watch(order: Order): Observable<Found> }>('Quotes');
+it('answers a timeout with the status 4', async () => {
+  const carrier = scriptCarrier([{ hang: true }]);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }); // sockets stay real
+  const call = client.getService<Quotes>('Quotes').find({ orderId: '1001' });
+  const answer = firstValueFrom(call).catch((error: unknown) => error);
+  while (carrier.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(1_500);
+  while (carrier.calls.length === 1) await vi.advanceTimersByTimeAsync(100); // the wait between the attempts
+  await vi.advanceTimersByTimeAsync(1_500);
+
+  expect(await answer).toMatchObject({ code: 4, details: 'The operation timed out' });
+});
+// #endregion
 
 describe('the page on gRPC shows', () => {
+  const service = (): Quotes => client.getService<Quotes>('Quotes');
+
   it('handlers that answer, and repeat what failed', async () => {
     const carrier = scriptCarrier([{ fail: 503 }, { answer: liveQuotes }]);
 
@@ -62,24 +82,14 @@ describe('the page on gRPC shows', () => {
     expect(refusalOf(error as ServiceError)).toMatchObject({ code: 'CIRCUIT_OPEN', statusCode: 503, retryAfter: 30 });
   });
 
-  // #region test
-  it('a timeout that answers with the status 4', async () => {
-    const carrier = scriptCarrier([{ hang: true }]);
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }); // sockets stay real
-    const answer = firstValueFrom(service().find({ orderId: '1001' })).catch((error: unknown) => error);
-    while (carrier.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await vi.advanceTimersByTimeAsync(1_500);
-    while (carrier.calls.length === 1) await vi.advanceTimersByTimeAsync(100); // the wait between the attempts
-    await vi.advanceTimersByTimeAsync(1_500);
-
-    expect(await answer).toMatchObject({ code: 4, details: 'The operation timed out' });
-  });
-  // #endregion
-
-  it('a client whose calls end with their attempt', async () => {
+  it('a client, as its module wires it, whose calls end with their attempt', async () => {
     scriptCarrier([{ hang: true }]);
-    const quotes = new QuotesClient(client, app.get(ResilienceService));
+    const module = await Test.createTestingModule({ imports: [ResilienceModule.forRoot(), QuotesClientModule] })
+      .overrideProvider('QUOTES')
+      .useValue(client)
+      .compile();
 
-    await expect(quotes.find('1001')).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    await expect(module.get(QuotesClient).find('1001')).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    await module.close();
   });
 });

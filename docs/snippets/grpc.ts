@@ -1,4 +1,4 @@
-import { Controller, Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject, Injectable, Module } from '@nestjs/common';
 import { fetchQuotes, type Quote } from './carrier.js';
 // #region handlers
 import { GrpcMethod, Payload } from '@nestjs/microservices';
@@ -51,9 +51,15 @@ export function refusalOf(error: ServiceError): Refusal | undefined {
 // #endregion
 
 // #region client
-import type { ClientGrpc } from '@nestjs/microservices';
+import { fileURLToPath } from 'node:url';
+import { ClientsModule, Transport, type ClientGrpc } from '@nestjs/microservices';
 import { boundedGrpcClient, ResilienceService, type ResiliencePolicy } from '@nestjs/resilience';
 import { firstValueFrom } from 'rxjs';
+
+export const QUOTES = {
+  package: 'quotes',
+  protoPath: fileURLToPath(new URL('quotes.proto', import.meta.url)), // beside this file, wherever the process starts
+};
 
 interface QuotesService {
   find(order: Order): Observable<Found>;
@@ -73,4 +79,14 @@ export class QuotesClient {
     return this.policy.execute(() => firstValueFrom(this.quotes.find({ orderId })));
   }
 }
+
+@Module({
+  imports: [
+    ClientsModule.register([
+      { name: 'QUOTES', transport: Transport.GRPC, options: { ...QUOTES, url: 'localhost:5000' } },
+    ]),
+  ],
+  providers: [QuotesClient],
+})
+export class QuotesClientModule {}
 // #endregion

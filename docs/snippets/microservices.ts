@@ -40,7 +40,7 @@ export class OrderEvents {
 // #endregion
 
 // #region client
-import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
+import { ClientsModule, Transport, type ClientProxy } from '@nestjs/microservices';
 import { boundedClient } from '@nestjs/resilience';
 import { lastValueFrom } from 'rxjs';
 
@@ -57,15 +57,10 @@ export class Warehouse {
     return lastValueFrom(this.client.send<number>('stock', { sku }));
   }
 }
-// #endregion
 
 @Module({
-  providers: [
-    Warehouse,
-    {
-      provide: 'WAREHOUSE',
-      useFactory: () => ClientProxyFactory.create({ transport: Transport.TCP, options: { port: 3001 } }),
-    },
-  ],
+  imports: [ClientsModule.register([{ name: 'WAREHOUSE', transport: Transport.TCP, options: { port: 3001 } }])],
+  providers: [Warehouse],
 })
 export class WarehouseModule {}
+// #endregion

@@ -83,13 +83,15 @@ describe('the page on gRPC shows', () => {
   });
 
   it('a client, as its module wires it, whose calls end with their attempt', async () => {
-    scriptCarrier([{ hang: true }]);
+    const carrier = scriptCarrier([{ hang: true }]);
     const module = await Test.createTestingModule({ imports: [ResilienceModule.forRoot(), QuotesClientModule] })
       .overrideProvider('QUOTES')
       .useValue(client)
       .compile();
 
     await expect(module.get(QuotesClient).find('1001')).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    // One call of the carrier for each of ours: the service does not begin an attempt of its own after we have left.
+    await vi.waitFor(() => expect(carrier.calls.map(({ state }) => state)).toEqual(['cancelled', 'cancelled']));
     await module.close();
   });
 });

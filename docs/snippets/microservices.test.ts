@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { TimeoutPolicy } from '@nestjs/resilience';
-import { NEVER } from 'rxjs';
+import { Observable } from 'rxjs';
 import { describe, vi } from 'vitest';
 import { OrderEvents, Warehouse, WarehouseModule } from './microservices.js';
 // #region testing
@@ -66,15 +66,17 @@ describe('the page on microservices shows', () => {
   });
 
   it('a client, as its module wires it, whose calls end with their attempt', async () => {
+    const unsubscribed = vi.fn();
     const moduleRef = await Test.createTestingModule({ imports: [WarehouseModule] })
       .overrideProvider('WAREHOUSE')
-      .useValue({ send: () => NEVER, emit: () => NEVER })
+      .useValue({ send: () => new Observable(() => unsubscribed), emit: vi.fn() })
       .compile();
     const warehouse = moduleRef.get(Warehouse);
 
     await expect(new TimeoutPolicy('10ms').execute(() => warehouse.stock('cat-food'))).rejects.toMatchObject({
       code: 'TIMEOUT',
     });
+    expect(unsubscribed).toHaveBeenCalledOnce();
     await moduleRef.close();
   });
 });

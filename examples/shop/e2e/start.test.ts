@@ -62,14 +62,15 @@ describe('npm start', () => {
       const printed = whatToTry(await processes.addresses())
         .split('\n')
         .filter((line) => line.startsWith('  '));
-      const [quotes = '', query = '', hang = '', ...rest] = printed;
+      const [quotes = '', query = '', message = '', hang = '', ...rest] = printed;
       // The command that ends the trouble comes last; the ones between need a carrier that answers.
-      const outputs = [quotes, query, hang, ...rest.reverse()].map(run);
+      const outputs = [quotes, query, message, hang, ...rest.reverse()].map(run);
 
       await vi.waitFor(() => expect(processes?.log.lines).toEqual(expect.arrayContaining(printed)));
       expect(outputs).toEqual([
         expect.stringContaining('"service":"ground"'),
         expect.stringContaining('{"data":{"shippingQuotes":[{"service":"ground","price":6.9}'),
+        expect.stringMatching(/^\[\{"service":"ground",.*\}\]\n$/),
         '{"mode":"hang"}',
         '{"mode":"answer"}',
         expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){8}$/),

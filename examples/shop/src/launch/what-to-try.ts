@@ -17,7 +17,10 @@ Live quotes from the carrier:
   curl "${shopUrl}/shipping/quotes?orderId=1001"
 The same as a GraphQL query, whose failure is that of its field:
   curl ${shopUrl}/graphql -H "Content-Type: application/json" -d '{"query":"{ shippingQuotes(orderId: \\"1001\\") { service price } }"}'
-Make the carrier hang. Quotes then answer 504 after 3.0 to 3.2 seconds; the fifth such request opens the breaker and gets flat rates:
+And as a message over TCP:
+  npm run --silent message -w examples/shop -- ${messagePort} shipping.quotes '{"orderId":"1001"}'
+Make the carrier hang. A quote or a query then takes 3.0 to 3.2 seconds, a message 6.0 to 6.6, and each ends with TIMEOUT.
+Once ten calls are counted and half of them have failed, the breaker opens: quotes are flat rates, the others say CIRCUIT_OPEN, at once:
   curl -X POST ${carrierUrl}/mode -d '{"mode":"hang"}'
 Other ways to be in trouble are {"mode":"fail","status":503} and {"mode":"slow","delayMs":1000}.
 

@@ -3,7 +3,8 @@ import { ShopProcesses } from './shop-processes.js';
 import { summary } from './summary.js';
 import { walkthrough, type StepReport } from './walkthrough.js';
 
-const LONGEST_BODY = 130;
+/** Of characters: what all steps but the exports answer is shown. */
+const LONGEST_BODY = 250;
 
 /** One step for the terminal: when, what, its answers, and each documented outcome with whether it came. */
 function print(report: StepReport, number: number, sinceStartMs: number): void {

@@ -1,7 +1,6 @@
-import { ClientProxyFactory, Transport } from '@nestjs/microservices';
-import { lastValueFrom } from 'rxjs';
 import type { CarrierMode } from '../carrier-stub/carrier-mode.js';
 import type { CarrierStats } from '../carrier-stub/call-counts.js';
+import { sendMessage } from '../launch/send-message.js';
 import type { Addresses } from '../launch/what-to-try.js';
 
 export interface Answer {
@@ -34,14 +33,9 @@ export class ShopClient {
 
   /** Sends a message over TCP; the payload of a failure has the status that the same failure has over HTTP. */
   async message(pattern: string, data: unknown): Promise<Answer> {
-    const client = ClientProxyFactory.create({
-      transport: Transport.TCP,
-      options: { port: this.addresses.messagePort ?? 0 },
-    });
     const start = performance.now();
-    const body = await lastValueFrom(client.send<unknown>(pattern, data)).catch((payload: unknown) => payload);
+    const body = await sendMessage(this.addresses.messagePort ?? 0, pattern, data);
     const end = performance.now();
-    client.close();
 
     const { statusCode } = body as { readonly statusCode?: number };
     return {

@@ -56,11 +56,15 @@ describe('the closing lines of the walkthrough', () => {
 
     expect(good).toBe(false);
     expect(text.split('\n')).toEqual([
-      'Not as documented: 3. On a busy machine, play it again:',
+      '3 outcomes were not as documented. On a busy machine, play it again:',
       STEPS.exports.whenBusy,
       STEPS.lookUps.whenBusy,
     ]);
     expect(text).not.toContain('timeout');
+  });
+
+  it('speak of one outcome that was missed as of one', () => {
+    expect(summary([report('exports', false)]).text).toMatch(/^One outcome was not as documented\. /);
   });
 
   it('say the hint of several steps once', () => {

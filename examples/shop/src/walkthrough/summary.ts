@@ -7,9 +7,11 @@ export function summary(reports: readonly Pick<StepReport, 'findings' | 'whenBus
   if (missed === 0) return { good: true, text: 'Everything went as documented.' };
 
   const hints = new Set(reports.filter((report) => missedIn(report) > 0).map(({ whenBusy }) => whenBusy));
+  const outcomes = missed === 1 ? 'One outcome was' : `${missed} outcomes were`;
+
   return {
     good: false,
-    text: [`Not as documented: ${missed}. On a busy machine, play it again:`, ...hints].join('\n'),
+    text: [`${outcomes} not as documented. On a busy machine, play it again:`, ...hints].join('\n'),
   };
 }
 

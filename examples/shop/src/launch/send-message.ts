@@ -1,0 +1,12 @@
+import { ClientProxyFactory, Transport } from '@nestjs/microservices';
+import { lastValueFrom } from 'rxjs';
+
+/** Sends a message over TCP, as another service would; resolves to the reply, or to the payload of a failure. */
+export async function sendMessage(port: number, pattern: string, data: unknown): Promise<unknown> {
+  const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { port } });
+  try {
+    return await lastValueFrom(client.send<unknown>(pattern, data)).catch((payload: unknown) => payload);
+  } finally {
+    client.close();
+  }
+}

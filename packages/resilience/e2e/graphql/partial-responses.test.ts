@@ -63,6 +63,30 @@ class Envelope {
 }
 
 @ObjectType()
+class Edge {
+  @Field(() => Page)
+  node!: Page;
+}
+
+@ObjectType()
+class Connection {
+  @Field(() => [Edge])
+  edges!: Edge[];
+
+  @Field(() => [[Page]])
+  rows!: Page[][];
+
+  @Field(() => String)
+  title!: string;
+}
+
+@ObjectType()
+class Site {
+  @Field(() => Page)
+  home!: Page;
+}
+
+@ObjectType()
 class Shape {
   @Field(() => String)
   title!: string;
@@ -128,6 +152,18 @@ class PagesResolver {
       reviews: data.reviews,
       missing: degraded.map(({ section }) => section),
     }));
+  }
+
+  @Query(() => Connection)
+  async connection() {
+    const [first, second] = [await pageOf('7'), await pageOf('8')];
+
+    return { edges: [{ node: first }, { node: second }], rows: [[first], [second]], title: 'pages', page: first };
+  }
+
+  @Query(() => Site)
+  site() {
+    return fanOut({ home: required(() => pageOf('7'), { timeout: '1s' }) });
   }
 
   @Query(() => Whole)
@@ -238,6 +274,45 @@ onEachServer('A partial response over GraphQL', (start, server) => {
       ['wrapped', 'page', 'reviews'],
       ['wrapped', 'page', 'similar'],
     ]);
+  });
+
+  it.each([
+    ['a connection', 'connection { edges { node { PAGE } } }', 'connection.edges.N.node'],
+    ['lists in a list', 'connection { rows { PAGE } }', 'connection.rows.N.0'],
+  ])('may stand in %s', async (_case, query, place) => {
+    const app = await startPages();
+    const { body } = await app.query(`{ ${query.replace('PAGE', 'product { id } reviews { average } similar')} }`);
+
+    const pages = ['7', '8'].map((id) => ({ product: { id }, reviews: null, similar: [] }));
+    const { edges, rows } = (body.data as { connection: { edges?: unknown; rows?: unknown } }).connection;
+    expect(edges ?? rows).toEqual(edges === undefined ? pages.map((page) => [page]) : pages.map((node) => ({ node })));
+    expect(
+      errorsOf(body)
+        .map(({ path }) => path?.join('.'))
+        .sort(),
+    ).toEqual(
+      ['0', '1'].flatMap((at) => ['reviews', 'similar'].map((section) => `${place.replace('N', at)}.${section}`)),
+    );
+  });
+
+  it('may be a section of another one', async () => {
+    const app = await startPages();
+    const answer = await app.query('{ site { home { product { id } reviews { average } similar } } }');
+
+    expect(answer.body.data).toEqual({ site: { home: { product: { id: '7' }, reviews: null, similar: [] } } });
+    expect(errorsOf(answer.body).map(({ path }) => path)).toEqual([
+      ['site', 'home', 'reviews'],
+      ['site', 'home', 'similar'],
+    ]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it('marks the answer also where another field has been made of it', async () => {
+    const app = await startPages();
+    const answer = await app.query('{ connection { title } }');
+
+    expect(answer.body).toEqual({ data: { connection: { title: 'pages' } } });
+    expect(answer.headers['x-degraded']).toMatch(/^review-service=/);
   });
 
   it('goes through Nest’s serializers', async () => {

@@ -17,14 +17,6 @@ export function partialIn(answer: unknown): AnyPartialResponse | undefined {
   }
 }
 
-/** All those in an answer that may be a list of them too. */
-export function partialsIn(answer: unknown): AnyPartialResponse[] {
-  const single = partialIn(answer);
-  if (single !== undefined) return [single];
-
-  return Array.isArray(answer) ? answer.filter(isPartial) : [];
-}
-
 function inEnvelope(answer: object): AnyPartialResponse | undefined {
   return isEnvelope(answer) ? Object.values(answer).find(isPartial) : undefined;
 }

@@ -1,7 +1,7 @@
 import type { DegradedSection } from 'holdfast';
 import { isEnvelope, isPartial, type AnyPartialResponse } from '../degradation/partial-answer.js';
 import { pathOf, type GraphqlInfo, type Selection } from './graphql-call.js';
-import { selectionsOf } from './graphql-selection.js';
+import { AskedFields, selectionsOf } from './graphql-selection.js';
 
 /** Where something stands in an answer, and what was asked for of it; `undefined` when that is not known. */
 interface Place {
@@ -21,6 +21,64 @@ export interface PartialOutlet {
   readonly note: (field: MissingField) => void;
 }
 
+/** Types have no more lists in each other; a list may contain itself. */
+const DEEPEST_LIST = 4;
+
+/**
+ * The partial responses in a resolver's value: itself, in lists, and in objects of no class, where a query has asked
+ * for them. No more is looked at than GraphQL looks at by itself.
+ */
+export function partialsAskedFor(value: unknown, info: GraphqlInfo): ReadonlySet<AnyPartialResponse> {
+  const search = new PageSearch();
+  search.look(value, new AskedFields(info.fieldNodes ?? [], info));
+
+  return search.found;
+}
+
+class PageSearch {
+  readonly found = new Set<AnyPartialResponse>();
+
+  look(value: unknown, asked: AskedFields, depth = 0): void {
+    if (typeof value !== 'object' || value === null) return;
+
+    if (Array.isArray(value)) this.lookInList(value, asked, depth);
+    else if (isPartial(value)) this.lookInPage(value, asked);
+    else if (isPlain(value)) this.lookInFields(value, asked);
+  }
+
+  private lookInList(values: readonly unknown[], asked: AskedFields, depth: number): void {
+    if (depth < DEEPEST_LIST) for (const value of values) this.look(value, asked, depth + 1);
+  }
+
+  private lookInPage(page: AnyPartialResponse, asked: AskedFields): void {
+    this.found.add(page);
+    this.look(page.data, asked);
+    this.look(page.toJSON(), asked);
+  }
+
+  private lookInFields(fields: Fields, asked: AskedFields): void {
+    for (const [name, value] of objectsIn(fields, asked)) this.look(value, asked.byName.get(name) ?? NOTHING_ASKED);
+  }
+}
+
+const NOTHING_ASKED = new AskedFields([], {});
+
+/** What was asked for; and pages in any case, which the resolvers of other fields may be about to read. */
+function objectsIn(fields: Fields, asked: AskedFields): (readonly [string, unknown])[] {
+  return Object.keys(fields)
+    .map((name) => [name, readable(fields, name)] as const)
+    .filter(([name, one]) => typeof one === 'object' && (asked.byName.has(name) || isPartial(one)));
+}
+
+/** A field that cannot be read fails by itself when GraphQL comes to it. */
+function readable(fields: Fields, name: string): unknown {
+  try {
+    return fields[name];
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A resolver's value in which each partial response has become its data: with an error in place of a section that is
  * missing and has nothing to show, which makes its field null and tells where it stands, if anybody has asked for it.
@@ -35,26 +93,34 @@ export class PartialFields {
     return this.at(value, [{ path: pathOf(this.info), nodes: this.info.fieldNodes ?? [] }]);
   }
 
-  private at(value: unknown, places: readonly Place[]): unknown {
-    if (Array.isArray(value)) return this.list(value as readonly unknown[], places);
+  private at(value: unknown, places: readonly Place[], depth = 0): unknown {
+    if (Array.isArray(value)) return depth < DEEPEST_LIST ? this.list(value as unknown[], places, depth) : value;
     if (isPartial(value)) return this.fieldsOf(value, places);
 
-    return isPlain(value) && Object.values(value).some(isPartial) ? this.envelope(value, places) : value;
+    return isPlain(value) ? this.envelope(value, places) : value;
   }
 
-  private list(values: readonly unknown[], places: readonly Place[]): unknown {
-    if (!values.some(isPartial)) return values;
-
-    return values.map((value, at) =>
+  private list(values: readonly unknown[], places: readonly Place[], depth: number): unknown {
+    const sent = values.map((value, at) =>
       this.at(
         value,
         places.map(({ path, nodes }) => ({ path: [...path, at], nodes })),
+        depth + 1,
       ),
     );
+
+    return sent.every((one, at) => one === values[at]) ? values : sent;
   }
 
-  private envelope(value: Fields, places: readonly Place[]): unknown {
-    return mapValues(value, (one, key) => (isPartial(one) ? this.at(one, this.below(places, key)) : one));
+  /** Fields without a partial response in them are not touched. */
+  private envelope(value: Fields, places: readonly Place[]): Fields {
+    const nodes = places.flatMap((place) => place.nodes);
+    const changed = objectsIn(value, new AskedFields(nodes, this.info)).flatMap(([name, before]) => {
+      const after = this.at(before, this.below(places, name));
+      return after === before ? [] : [[name, after] as const];
+    });
+
+    return changed.length === 0 ? value : withFields(value, changed);
   }
 
   /** What was made of it where it was reshaped. Its own fields can be asked for as well as those of its sections. */
@@ -77,11 +143,9 @@ export class PartialFields {
 
   /** Where a section has kept its key. */
   private mark(fields: Fields, missing: ReadonlyMap<string, DegradedSection>, places: readonly Place[]): Fields {
-    if (missing.size === 0) return fields;
-
     return mapValues(fields, (value, key) => {
       const section = missing.get(key);
-      if (section === undefined) return value;
+      if (section === undefined) return this.at(value, this.below(places, key));
       if (value === null || value === undefined) return this.outlet.errorOf(section);
 
       for (const place of this.below(places, key)) this.outlet.note({ ...place, section });
@@ -112,6 +176,14 @@ function missingIn({ data, degraded, timings }: AnyPartialResponse): Map<string,
 
 function mapValues(fields: Fields, change: (value: unknown, key: string) => unknown): Fields {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]));
+}
+
+/** A copy whose other fields are as they were, getters too. */
+function withFields(fields: Fields, changed: readonly (readonly [string, unknown])[]): Fields {
+  const copy = Object.create(Object.getPrototypeOf(fields) as object | null, Object.getOwnPropertyDescriptors(fields));
+  for (const [name, value] of changed) Object.defineProperty(copy, name, { value, enumerable: true });
+
+  return copy as Fields;
 }
 
 function isPlain(value: unknown): value is Fields {

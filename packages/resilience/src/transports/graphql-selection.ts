@@ -20,6 +20,31 @@ export function selectionsOf(name: string, parents: readonly Selection[], info: 
   return found;
 }
 
+/** The fields that a query has asked for of an object, whatever the answer calls them, and of the objects in them. */
+export class AskedFields {
+  private fields: ReadonlyMap<string, AskedFields> | undefined = undefined;
+
+  /** @param nodes What was asked for of the object. */
+  constructor(
+    private readonly nodes: readonly Selection[],
+    private readonly info: Fragments,
+  ) {}
+
+  get byName(): ReadonlyMap<string, AskedFields> {
+    return (this.fields ??= this.read());
+  }
+
+  private read(): ReadonlyMap<string, AskedFields> {
+    const found = new Map<string, Selection[]>();
+    for (const field of fieldsOf(this.nodes, this.info)) {
+      const name = field.name?.value ?? '';
+      found.set(name, [...(found.get(name) ?? []), field]);
+    }
+
+    return new Map([...found].map(([name, nodes]) => [name, new AskedFields(nodes, this.info)]));
+  }
+}
+
 /** Validated operations have no fragment that contains itself. */
 function* fieldsOf(parents: readonly Selection[], info: Fragments): Generator<Selection> {
   for (const selection of parents.flatMap((parent) => parent.selectionSet?.selections ?? [])) {

@@ -2,13 +2,12 @@ import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
 import type { DegradedSection, ResilienceError } from 'holdfast';
 import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
-import { partialsIn } from '../degradation/partial-answer.js';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.js';
 import { infoOf, operationOf } from './graphql-call.js';
 import { GraphqlExchange } from './graphql-exchange.js';
 import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
-import { PartialFields, type MissingField } from './graphql-partial.js';
+import { PartialFields, partialsAskedFor, type MissingField } from './graphql-partial.js';
 import { ResponseState } from './http-response.js';
 import { PeerPackage } from './peer-package.js';
 import type { Transport } from './transport.js';
@@ -56,7 +55,7 @@ export class GraphqlTransport implements Transport {
 
   outgoing(value: unknown, context: ExecutionContext): unknown {
     const info = infoOf(context);
-    if (info === undefined || partialsIn(value).length === 0) return value;
+    if (info === undefined || partialsAskedFor(value, info).size === 0) return value;
 
     const fields = new PartialFields(info, {
       errorOf: (section) => this.missing({ section }) ?? null,
@@ -67,9 +66,10 @@ export class GraphqlTransport implements Transport {
 
   mark(answer: unknown, context: ExecutionContext): void {
     const operation = operationOf(context);
-    if (operation === undefined) return;
+    const info = infoOf(context);
+    if (operation === undefined || info === undefined) return;
 
-    for (const page of partialsIn(answer)) {
+    for (const page of partialsAskedFor(answer, info)) {
       const response = this.exchangeOf(context)?.response;
       if (response !== undefined) this.marks.mark(page, new ResponseState(response, undefined));
       else if (page.partial) this.notes.addDegraded(operation, page.degraded);

@@ -6,4 +6,9 @@ if (port === undefined || pattern === undefined || data === undefined) {
   process.exit(2);
 }
 
-console.log(JSON.stringify(await sendMessage(Number(port), pattern, JSON.parse(data))));
+try {
+  console.log(JSON.stringify(await sendMessage(Number(port), pattern, JSON.parse(data))));
+} catch (error) {
+  console.error(String(error));
+  process.exitCode = 1;
+}

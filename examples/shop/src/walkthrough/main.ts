@@ -16,7 +16,7 @@ function print(report: StepReport, number: number, sinceStartMs: number): void {
 
 function line({ status, retryAfter, body, elapsedMs }: Answer): string {
   const header = retryAfter === null ? '' : ` Retry-After: ${retryAfter}`;
-  const shown = body.length > LONGEST_BODY ? `${body.length} characters` : body;
+  const shown = body.length > LONGEST_BODY ? `${body.length} characters` : body.trimEnd();
   return `${seconds(elapsedMs)}  ${status}${header} ${shown}`;
 }
 

@@ -47,7 +47,8 @@ export default defineConfig({
     projects: [
       project('engine', 'packages/holdfast', ['src/**/*.test.ts']),
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
-      project('resilience-e2e', 'packages/resilience', ['e2e/**/*.test.ts']),
+      project('resilience-e2e', 'packages/resilience', ['e2e/!(outages)/**/*.test.ts', 'e2e/*.test.ts']),
+      alone(project('resilience-outages', 'packages/resilience', ['e2e/outages/**/*.test.ts']), 4),
       compiled(
         project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts']),
         BUILD_SHOP,

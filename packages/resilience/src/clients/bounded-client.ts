@@ -55,7 +55,8 @@ const HOOKS: ReadonlySet<string | symbol> = new Set([
  * that header itself is left as it is. Outside of attempts nothing is bounded, and nothing is carried.
  *
  * Over TCP and Redis the header is an entry of the packet's metadata (Nest 12.1), over NATS, RabbitMQ and Kafka a header,
- * over MQTT 5 a user property. Clients of other transports are bounded only.
+ * over MQTT 5 a user property. Clients of other transports are bounded only. A client of a class of your own that reads
+ * private members (`#…`) while it sends cannot carry a header: leave `header` out.
  *
  * @throws TypeError when deadlines do not travel in a header of that name, or `client` is none.
  *

@@ -9,10 +9,10 @@ import {
 } from '@nestjs/common';
 import { MessagePattern, RpcException } from '@nestjs/microservices';
 import { Fallback, Resilience, ResilienceTimeoutError, Retry, Signal, Timeout } from '@nestjs/resilience';
-import { concat, defer, from, NEVER, of, throwError } from 'rxjs';
+import { concat, defer, from, of, throwError } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
-import { Backend, DependencyError, until } from '../fixtures/backend.js';
+import { Backend, DependencyError } from '../fixtures/backend.js';
 import { EVERY_TRANSPORT, onTransports, patternOf } from '../fixtures/microservice.js';
 
 let backend: Backend;
@@ -124,7 +124,7 @@ class StreamHandlers {
   @MessagePattern(patternOf('silent'))
   @Timeout('1s')
   silent() {
-    return NEVER;
+    return from(backend.call());
   }
 
   @MessagePattern(patternOf('slow-end'))
@@ -218,9 +218,9 @@ onTransports(EVERY_TRANSPORT, 'A message', (start) => {
     const { send } = await startQuotes();
     freezeTime();
     const silent = send(patternOf('silent'));
+    await backend.reached(1);
     const slow = send(patternOf('slow-end'));
-    const running = await backend.reached(1);
-    await until(() => vi.getTimerCount() > 0);
+    const running = await backend.reached(2);
     await vi.advanceTimersByTimeAsync(60_000);
     running.answer('drone');
 

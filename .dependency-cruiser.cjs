@@ -4,7 +4,8 @@
  */
 const TESTS = '\\.(test|model)\\.ts$|/(test|e2e)/';
 const ENTRIES =
-  '^packages/holdfast/src/(index|binding|fetch/index|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$';
+  '^packages/holdfast/src/(index|binding|fetch/index|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$|' +
+  '^packages/idempotency/src/(index|stores/(postgres|redis)/index|testing/index)\\.ts$';
 
 module.exports = {
   forbidden: [
@@ -49,6 +50,19 @@ module.exports = {
       to: { path: '^(packages/(?!holdfast/)|examples/|bench/)|node_modules/(@nestjs|rxjs|reflect-metadata)/' },
     },
     {
+      name: 'idempotency-knows-no-resilience',
+      comment: 'Either is of use without the other; what both need is the engine.',
+      severity: 'error',
+      from: { path: '^packages/idempotency/src/', pathNot: TESTS },
+      to: { path: '^packages/resilience/' },
+    },
+    {
+      name: 'resilience-knows-no-idempotency',
+      severity: 'error',
+      from: { path: '^packages/resilience/' },
+      to: { path: '^packages/idempotency/' },
+    },
+    {
       name: 'packages-know-no-examples',
       severity: 'error',
       from: { path: '^packages/' },
@@ -88,9 +102,9 @@ module.exports = {
       name: 'optional-peers-not-at-import',
       comment: 'An application without that transport must still load the package.',
       severity: 'error',
-      from: { path: '^packages/resilience/src/', pathNot: TESTS },
+      from: { path: '^packages/(resilience|idempotency)/src/', pathNot: TESTS },
       to: {
-        path: 'node_modules/(@nestjs/(microservices|websockets|graphql)|graphql)/',
+        path: 'node_modules/(@nestjs/(microservices|websockets|graphql)|graphql|pg|ioredis|redis)/',
         dependencyTypesNot: ['type-only'],
         dynamic: false,
       },

@@ -49,6 +49,8 @@ export default defineConfig({
       project('resilience', 'packages/resilience', ['src/**/*.test.ts']),
       project('resilience-e2e', 'packages/resilience', ['e2e/!(outages)/**/*.test.ts', 'e2e/*.test.ts']),
       alone(project('resilience-outages', 'packages/resilience', ['e2e/outages/**/*.test.ts']), 4),
+      project('idempotency', 'packages/idempotency', ['src/**/*.test.ts']),
+      project('idempotency-e2e', 'packages/idempotency', ['e2e/**/*.test.ts']),
       compiled(
         project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts']),
         BUILD_SHOP,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const packages = named.length > 0 ? named : ['packages/holdfast', 'packages/resilience'];
+const packages = named.length > 0 ? named : ['packages/holdfast', 'packages/resilience', 'packages/idempotency'];
 
 /**
  * @typedef {object} Entry

@@ -4,6 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const built = ['packages/holdfast/dist', 'packages/resilience/dist', 'examples/shop/dist', 'bench/dist', '.cache'];
+const built = [
+  'packages/holdfast/dist',
+  'packages/resilience/dist',
+  'packages/idempotency/dist',
+  'examples/shop/dist',
+  'bench/dist',
+  '.cache',
+];
 
 await Promise.all(built.map((folder) => rm(join(root, folder), { recursive: true, force: true })));

@@ -1,0 +1,8 @@
+// Stores
+export type {
+  IdempotencyAcquireResult,
+  IdempotencySealedResponse,
+  IdempotencyStore,
+  IdempotencyStoredPayload,
+  IdempotencyStoredResponse,
+} from './store.js';

@@ -1,0 +1,1 @@
+export type { IdempotencyStore } from '../../store.js';

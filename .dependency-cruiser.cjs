@@ -64,9 +64,16 @@ module.exports = {
     },
     {
       name: 'packages-know-no-examples',
+      comment: 'Nor tools, but for tests that ask which servers are there.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: TESTS },
+      to: { path: '^(examples|bench|docs|tools)/' },
+    },
+    {
+      name: 'tests-of-packages-know-no-examples',
       severity: 'error',
       from: { path: '^packages/' },
-      to: { path: '^(examples|bench|docs|tools)/' },
+      to: { path: '^(examples|bench|docs|tools)/', pathNot: '^tools/services/' },
     },
     {
       name: 'no-inner-files-of-other-packages',

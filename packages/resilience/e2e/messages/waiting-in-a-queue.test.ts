@@ -5,7 +5,7 @@ import { lastValueFrom } from 'rxjs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CapturedLog } from '../fixtures/application.js';
 import { afterTest, cleanUp, patternOf, startMicroservice, TRANSPORTS } from '../fixtures/microservice.js';
-import { describeWith } from '../fixtures/services.js';
+import { describeWith } from '../../../../tools/services/services.js';
 
 let executed: unknown[] = [];
 

@@ -4,7 +4,7 @@ import { until } from '../fixtures/backend.js';
 import { startOutage, type Outage, type Outcome } from '../fixtures/outage.js';
 import { PEERS, type Peer, type PeerName } from '../fixtures/outage-peers.js';
 import { verdictOnProgram } from '../fixtures/private-process.js';
-import { describeOn } from '../fixtures/services.js';
+import { describeOn } from '../../../../tools/services/services.js';
 
 const TOLERANCE_MS = 100;
 const RECOVERY_MS = 5_000;

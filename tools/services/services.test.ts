@@ -1,7 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { verdictOnProgram } from './fixtures/private-process.js';
-import { SERVICES, verdictOn } from './fixtures/services.js';
+import { SERVICES, verdictOn } from './services.ts';
 
 const START = 'start-it --now';
 
@@ -45,25 +44,5 @@ describe('Tests that need a service', () => {
 
   it('find the services where their packages put them', () => {
     expect(Object.values(SERVICES).map(({ port }) => port)).toEqual([6379, 4222, 5672, 1883]);
-  });
-});
-
-describe('Tests that start a server by themselves', () => {
-  it('run where it is installed', () => {
-    expect(verdictOnProgram({ command: process.execPath, package: 'nodejs' }, {})).toEqual({ run: true });
-    expect(verdictOnProgram({ command: 'sh', package: 'dash' }, { REQUIRE_SERVICES: '1' })).toEqual({ run: true });
-  });
-
-  it.each([
-    ['1', true],
-    ['', false],
-  ])('are skipped without it, by name, and fail where REQUIRE_SERVICES is "1": "%s" means %s', (value, mustRun) => {
-    const program = { command: 'no-such-server', package: 'no-such-package' };
-
-    expect(verdictOnProgram(program, { REQUIRE_SERVICES: value })).toEqual({
-      run: false,
-      title: 'needs no-such-server; install it with: apt-get install -y no-such-package',
-      mustRun,
-    });
   });
 });

@@ -43,6 +43,6 @@ describe('Tests that need a service', () => {
   });
 
   it('find the services where their packages put them', () => {
-    expect(Object.values(SERVICES).map(({ port }) => port)).toEqual([6379, 4222, 5672, 1883]);
+    expect(Object.values(SERVICES).map(({ port }) => port)).toEqual([6379, 4222, 5672, 1883, 5432]);
   });
 });

@@ -114,7 +114,12 @@ export class ObservableExecution extends Execution {
     // Made before the subscription, so that a source which emits at once can be unsubscribed from while it does.
     const subscription = new AttemptSubscriber(this, attempt);
     this.subscription = subscription;
-    source.subscribe(subscription);
+    try {
+      source.subscribe(subscription);
+    } catch (error) {
+      // A source that has ended at once is torn down in here. Where it has ended, that is no failure any more.
+      subscription.error(error);
+    }
   }
 }
 
@@ -153,6 +158,18 @@ class AttemptSubscriber extends Subscriber<unknown> {
   protected override _complete(): void {
     this.unsubscribe();
     this.execution.settle(this.attempt, true, undefined);
+  }
+
+  /**
+   * Whatever the source's teardown throws, the attempt is over, and its outcome stands. RxJS would pass that on to whoever
+   * ends the attempt: from a timer it would end the process, and the call would keep its slot for good.
+   */
+  override unsubscribe(): void {
+    try {
+      super.unsubscribe();
+    } catch {
+      // Dropped, as all that comes after an outcome.
+    }
   }
 }
 

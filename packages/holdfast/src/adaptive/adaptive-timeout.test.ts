@@ -64,6 +64,24 @@ describe('a learned limit', () => {
     expect(limit.limitMs).toBeCloseTo(208, -1);
   });
 
+  it.each(['quantile', 'rto', 'mean'] as const)('learns nothing from what is no time: %s', (estimator) => {
+    const limit = trained({ estimator, samples: 1 }, 100);
+    const before = limit.limitMs;
+    for (const value of [NaN, Infinity, -Infinity, '20', undefined, null, 20n] as number[]) {
+      expect(() => limit.record(value)).toThrow(/^latencyMs: expected a finite number of milliseconds, got /);
+      expect(() => limit.recordCut(value)).toThrow(/^limitMs: expected a finite number of milliseconds, got /);
+      expect(() => limit.record(value)).toThrow(TypeError);
+    }
+
+    expect(limit.limitMs).toBe(before);
+  });
+
+  it.each(['quantile', 'rto', 'mean'] as const)('takes what ended before it began for nothing: %s', (estimator) => {
+    const [odd, even] = [trained({ estimator, samples: 1 }, 100, -1e12), trained({ estimator, samples: 1 }, 100, 0)];
+
+    expect(odd.limitMs).toBe(even.limitMs);
+  });
+
   it('is only reported in shadow mode', () => {
     const seen: number[] = [];
     const limit = trained(

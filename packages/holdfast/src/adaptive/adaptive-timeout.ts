@@ -90,17 +90,28 @@ export class AdaptiveTimeout {
     return Math.min(this.maxMs, Math.max(this.#minMs, this.#estimator.limitMs()));
   }
 
-  /** A call that was answered. */
+  /**
+   * A call that was answered after `latencyMs`: finite; what is below 0 counts as 0.
+   *
+   * @throws TypeError
+   */
   record(latencyMs: number): void {
+    const sample = requireLatency(latencyMs, 'latencyMs');
     this.#seen += 1;
-    this.#estimator.record(latencyMs);
+    this.#estimator.record(sample);
     this.#tell();
   }
 
-  /** A call that was cut at `limitMs`: had it been let go on, it would have taken at least that long. */
+  /**
+   * A call that was cut at `limitMs`: had it been let go on, it would have taken at least that long. Finite; what is below
+   * 0 counts as 0.
+   *
+   * @throws TypeError
+   */
   recordCut(limitMs: number): void {
+    const sample = requireLatency(limitMs, 'limitMs');
     this.#seen += 1;
-    this.#estimator.recordCut(limitMs);
+    this.#estimator.recordCut(sample);
     this.#tell();
   }
 
@@ -136,6 +147,13 @@ function createEstimator(options: AdaptiveTimeoutOptions, samples: number): Late
   if (kind === 'mean') return new MeanEstimator(samples, factor);
 
   return new QuantileEstimator({ quantile, factor, halfLife });
+}
+
+/** No estimator would ever forget a NaN, and a limit of NaN ends calls at once. A clock that is moved back gives less than 0. */
+function requireLatency(value: unknown, path: string): number {
+  if (Number.isFinite(value)) return Math.max(0, value as number);
+
+  throw new OptionError(path, `expected a finite number of milliseconds, got ${show(value)}.`);
 }
 
 function requireQuantile(value: unknown): void {

@@ -115,6 +115,20 @@ describe('the limit of a section', () => {
     expect(timeout.limitMs).toBeGreaterThan(80);
   });
 
+  it.each([
+    [50, 'cut', 50],
+    [51, 'nothing', undefined],
+  ])('that waited %i of 100 ms in our own queue teaches a learned limit: %s', async (waitMs, _what, ranMs) => {
+    const timeout = adaptive({ initial: 100, shadow: true });
+    const cut = vi.spyOn(timeout, 'recordCut');
+    const policy = new BulkheadPolicy({ maxConcurrent: 1, maxQueue: 1 });
+    void policy.execute(() => answerAfter(waitMs, 1));
+    void fanOut({ a: optional(() => hang(), { ...open, timeout, policy }), other });
+    await pass(100);
+
+    expect(cut.mock.calls).toEqual(ranMs === undefined ? [] : [[ranMs]]);
+  });
+
   it('teaches a learned limit nothing where the budget has cut it', async () => {
     const timeout = adaptive({ estimator: 'mean', samples: 1, initial: 1_000, min: 10, max: 2_000 });
     void fanOut({ a: optional(() => hang(), { ...open, timeout }), b: required(() => 1) }, { budget: 100 });

@@ -88,7 +88,8 @@ export class SectionExecution extends Execution implements LimitTarget {
     if (this.lifted) return;
 
     const { timeout } = this.owner.settings;
-    if (typeof timeout === 'object' && this.cutBy === undefined && !stalled) timeout.recordCut(this.ranMs());
+    const tells = this.cutBy === undefined && !stalled && !this.hasMostlyWaited();
+    if (tells && typeof timeout === 'object') timeout.recordCut(this.ranMs());
     this.isCut = !stalled;
     this.giveUpInside(0, this.exceeded(stalled));
   }
@@ -174,9 +175,14 @@ export class SectionExecution extends Execution implements LimitTarget {
       cutBy === undefined
         ? new ResilienceTimeoutError(limitMs, this.owner.name)
         : new DeadlineExceededError(cutBy.budgetMs, cutBy.policy);
-    if (stalled || cutBy?.inherited === true || this.waitedMs() > limitMs / 2) discount(error);
+    if (stalled || cutBy?.inherited === true || this.hasMostlyWaited()) discount(error);
 
     return timeLimitError(error);
+  }
+
+  /** Whether more than half of its time was spent in our own queues: then the dependency may well be quick. */
+  private hasMostlyWaited(): boolean {
+    return this.waitedMs() > this.limitMs / 2;
   }
 
   /** The time that was spent outside our own queues, which are not the dependency's fault. */

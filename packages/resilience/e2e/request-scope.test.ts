@@ -88,6 +88,22 @@ onBothAdapters('A request-scoped controller', (start) => {
     expect(made).toBe(2);
   });
 
+  it('keeps the instance of a user in attempts that begin after another user has come', async () => {
+    const { call } = await startScoped();
+    const ann = call('/scoped/retried', as('ann'));
+    const firstOfAnn = await backend.reached(1);
+    const bob = call('/scoped/retried', as('bob'));
+    const firstOfBob = await backend.reached(2);
+
+    firstOfAnn.fail(down);
+    (await backend.reached(3)).answer('fine');
+    firstOfBob.fail(down);
+    (await backend.reached(4)).answer('fine');
+
+    expect([(await ann).text, (await bob).text]).toEqual(['ann', 'bob']);
+    expect(made).toBe(2);
+  });
+
   it('keeps the instance of a user through a wait in the queue', async () => {
     const { call } = await startScoped();
     const ann = call('/scoped/queued', as('ann'));
@@ -118,6 +134,18 @@ onBothAdapters('A request-scoped controller', (start) => {
 
     expect((await call('/scoped/replaced', as('ann'))).body).toMatchObject({ 'x-user': 'ann' });
     expect((await call('/scoped/replaced', as('bob'))).body).toMatchObject({ 'x-user': 'bob' });
+  });
+
+  it('shows a fallback no other request, whoever has come meanwhile', async () => {
+    const { call } = await startScoped();
+    const ann = call('/scoped/replaced', as('ann'));
+    const first = await backend.reached(1);
+    const bob = call('/scoped/replaced', as('bob'));
+    const second = await backend.reached(2);
+    first.fail(down);
+    second.fail(down);
+
+    expect([(await ann).body, (await bob).body]).toMatchObject([{ 'x-user': 'ann' }, { 'x-user': 'bob' }]);
   });
 
   it('may use a preset, whose policy keeps nothing of a request', async () => {

@@ -1,12 +1,14 @@
 import {
   Catch,
   Controller,
+  Inject,
   Injectable,
   Scope,
   UseFilters,
   type ArgumentsHost,
   type ExceptionFilter,
 } from '@nestjs/common';
+import { REQUEST } from '@nestjs/core';
 import { MessagePattern, RpcException } from '@nestjs/microservices';
 import { Fallback, Resilience, ResilienceTimeoutError, Retry, Signal, Timeout } from '@nestjs/resilience';
 import { concat, defer, from, of, throwError } from 'rxjs';
@@ -80,6 +82,8 @@ class IdempotentHandlers {
 @Injectable({ scope: Scope.REQUEST })
 class PerMessage {
   readonly call = backend.call;
+
+  constructor(@Inject(REQUEST) readonly message: { readonly data: unknown }) {}
 }
 
 @Controller()
@@ -91,6 +95,13 @@ class ScopedHandlers {
   @Retry({ attempts: 2, backoff: { delay: 0 } })
   get(@Signal() signal: AbortSignal) {
     return this.perMessage.call(signal);
+  }
+
+  @MessagePattern(patternOf('echo'))
+  @Retry({ attempts: 2, backoff: { delay: 0 } })
+  async echo() {
+    await this.perMessage.call();
+    return this.perMessage.message.data;
   }
 }
 
@@ -184,6 +195,22 @@ onTransports(EVERY_TRANSPORT, 'A message', (start) => {
 
     expect(await answer).toEqual(['late']);
     expect(backend.calls.map(({ signal }) => signal?.aborted)).toEqual([true, false]);
+  });
+
+  it('keeps its own instance of a request-scoped controller in attempts that begin after another has come', async () => {
+    backend.script(() => {});
+    const { send } = await startQuotes();
+    const ann = send(patternOf('echo'), { user: 'ann' });
+    const firstOfAnn = await backend.reached(1);
+    const bob = send(patternOf('echo'), { user: 'bob' });
+    const firstOfBob = await backend.reached(2);
+
+    firstOfAnn.fail(down);
+    (await backend.reached(3)).answer('fine');
+    firstOfBob.fail(down);
+    (await backend.reached(4)).answer('fine');
+
+    expect([await ann, await bob]).toEqual([[{ user: 'ann' }], [{ user: 'bob' }]]);
   });
 
   it('is answered with all values of a stream', async () => {

@@ -58,6 +58,9 @@ export interface EntrypointCall extends OutletCall {
 export class EntrypointExecution extends ObservableExecution {
   private readonly call: EntrypointCall;
   private held: unknown[] | undefined = undefined;
+  /** Whether a fallback answers. */
+  private isReplaced = false;
+  private goneReason: ClientDisconnectedError | undefined = undefined;
   private stopWatching: (() => void) | undefined = undefined;
   private served: ServedCall | undefined = undefined;
 
@@ -125,6 +128,11 @@ export class EntrypointExecution extends ObservableExecution {
     super.performHandler(attempt, work);
   }
 
+  override substitute(at: number, handler: Work): void {
+    this.isReplaced = true;
+    super.substitute(at, handler);
+  }
+
   override onValue(attempt: Attempt, value: unknown): void {
     const { answersAtEnd, exchange } = this.call;
     const bodies = exchange?.bodies;
@@ -157,11 +165,18 @@ export class EntrypointExecution extends ObservableExecution {
       }
     }
     const { plan, transport } = this.call;
-    const left = !ok && value instanceof ClientDisconnectedError;
+    const left = !ok && this.isOfOurClient(value);
     // Events cannot be answered with an error any more; Nest unsubscribes from them.
     if (left && plan.streamsEvents) this.delivered = true;
     else if (left && transport.endsSilently === true) super.deliver(true, undefined);
     else super.deliver(ok, value);
+  }
+
+  /** Work that several calls share may have ended with the client of another one; ours is there, and gets an answer. */
+  private isOfOurClient(error: unknown): boolean {
+    if (!(error instanceof ClientDisconnectedError)) return false;
+
+    return error === this.goneReason || this.call.exchange?.clientLeft === true;
   }
 
   protected override fail(error: unknown): void {
@@ -170,7 +185,9 @@ export class EntrypointExecution extends ObservableExecution {
   }
 
   private sendValue(attempt: Attempt, value: unknown): void {
-    this.call.exchange?.onSent?.();
+    const { exchange } = this.call;
+    exchange?.onSent?.();
+    if (this.isReplaced) exchange?.onReplaced?.(value);
     super.onValue(attempt, sentFor(value, this.call));
   }
 
@@ -203,7 +220,8 @@ export class EntrypointExecution extends ObservableExecution {
     const { source, events } = this.call.plan;
     if (events.isObserved('client-gone')) events.emit({ type: 'client-gone', policy: source, source });
 
-    return new ClientDisconnectedError(source);
+    this.goneReason = new ClientDisconnectedError(source);
+    return this.goneReason;
   }
 
   private endWatch(): void {

@@ -48,6 +48,7 @@ export class ResilienceInterceptor implements NestInterceptor {
     if (plan !== null) return this.run(plan, { context, transport }, next);
     if (!this.mapErrors && transport.mark === undefined && transport.outgoing === undefined) return next.handle();
 
+    transport.follow?.(context);
     return letOut(next.handle(), this.outlet, { context, transport });
   }
 
@@ -96,18 +97,17 @@ export class ResilienceInterceptor implements NestInterceptor {
     if (!this.maps(error)) return subscriber.error(error);
 
     const { context, transport } = call;
-    let hasAnswered: boolean;
+    let values: readonly unknown[] | undefined;
     let answer: unknown = error;
     try {
       answer = transport.translate(error, context);
-      hasAnswered = transport.answerFailure?.(answer, context, hasBegun) === true;
+      values = transport.answerFailure?.(answer, context, hasBegun);
     } catch {
       // Applications may have made it, and it does not let itself be read. What RxJS is thrown here ends the process.
-      hasAnswered = false;
     }
-    if (!hasAnswered) return subscriber.error(answer);
+    if (values === undefined) return subscriber.error(answer);
 
-    subscriber.next(undefined);
+    for (const value of values) subscriber.next(value);
     subscriber.complete();
   };
 

@@ -6,41 +6,54 @@ type Acknowledge = (...answer: unknown[]) => unknown;
 /** After the socket and the data, handlers get this when the client waits for an acknowledgement. */
 const ACKNOWLEDGE = 2;
 
-/** What Socket.IO calls to acknowledge a message; its client hears of the first call only. */
-export function acknowledgeOf(context: ExecutionContext): Acknowledge | undefined {
-  const acknowledge: unknown = context.getArgByIndex(ACKNOWLEDGE);
-
-  return typeof acknowledge === 'function' ? (acknowledge as Acknowledge) : undefined;
-}
-
 const watched = new WeakMap<Acknowledge, Acknowledgement>();
 
-/** The acknowledgement of a message whose handler sends it by itself: only the function can tell whether it has. */
+/**
+ * The acknowledgement that the client of a message waits for. Handlers may send it by themselves, also without `@Ack()`:
+ * only the function that they call can tell whether they have.
+ */
 export class Acknowledgement {
   isSent = false;
 
-  /** Puts itself between the handler and the function. `undefined` when Nest acknowledges, or nobody waits for it. */
-  static watch(context: ExecutionContext): Acknowledgement | undefined {
-    const acknowledge = acknowledgeOf(context);
-    if (acknowledge === undefined || !isLeftToHandler(context)) return undefined;
+  /** @param isLeftToHandler Whether Nest sends none, whatever the handler returns. */
+  private constructor(
+    private readonly acknowledge: Acknowledge,
+    private readonly isLeftToHandler: boolean,
+  ) {}
 
-    const acknowledgement = new Acknowledgement();
-    const watching: Acknowledge = (...answer) => {
-      acknowledgement.isSent = true;
-      return acknowledge(...answer);
-    };
+  /** Puts itself, once, between the handler and the function. `undefined` when nobody waits. */
+  static watch(context: ExecutionContext): Acknowledgement | undefined {
+    const acknowledge: unknown = context.getArgByIndex(ACKNOWLEDGE);
+    if (typeof acknowledge !== 'function') return undefined;
+
+    const known = watched.get(acknowledge as Acknowledge);
+    if (known !== undefined) return known;
+
+    const acknowledgement = new Acknowledgement(acknowledge as Acknowledge, isLeftToHandler(context));
+    const watching: Acknowledge = (...answer) => acknowledgement.send(...answer);
     watched.set(watching, acknowledgement);
     context.getArgs<unknown[]>()[ACKNOWLEDGE] = watching;
     return acknowledgement;
   }
+
+  /** What Socket.IO calls to acknowledge a message; its client hears of the first call only. */
+  send(...answer: unknown[]): unknown {
+    this.isSent = true;
+
+    return this.acknowledge(...answer);
+  }
+
+  /** Hears of what answers in place of the handler: where Nest leaves the acknowledgement to that, nobody sends it. */
+  sendReplacement(value: unknown): void {
+    if (this.isSent || !this.isLeftToHandler || !isAcknowledged(value)) return;
+
+    this.send(value);
+  }
 }
 
-/** Whether the client may still be waiting for an acknowledgement, and nobody else will send it. */
-export function isAwaited(context: ExecutionContext): boolean {
-  const acknowledge = acknowledgeOf(context);
-  if (acknowledge === undefined) return false;
-
-  return isLeftToHandler(context) ? watched.get(acknowledge)?.isSent === false : true;
+/** The rule of Nest, which emits what names an event, and sends nothing for nothing. */
+function isAcknowledged(value: unknown): boolean {
+  return value !== undefined && value !== null && !(value as { readonly event?: unknown }).event;
 }
 
 const leftToHandlers = new WeakMap<Function, WeakMap<Function, boolean>>();

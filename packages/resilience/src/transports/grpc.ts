@@ -32,6 +32,9 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['CIRCUIT_OPEN', UNAVAILABLE],
 ]);
 
+/** What handlers that answer by themselves return; Nest waits for it. */
+const AS_RETURNED: readonly unknown[] = [undefined];
+
 /** gRPC, with any kind of method. */
 export class GrpcTransport implements Transport {
   /** Handlers may stream, and each value leaves as it comes. */
@@ -78,12 +81,12 @@ export class GrpcTransport implements Transport {
   }
 
   /** Where a handler answers by itself, Nest has no way to: there, an error would end the process. */
-  answerFailure(error: unknown, context: ExecutionContext): boolean {
+  answerFailure(error: unknown, context: ExecutionContext): readonly unknown[] | undefined {
     const call = passedThroughCallOf(context);
-    if (call === undefined) return false;
+    if (call === undefined) return undefined;
 
     if (!call.cancelled) sendError((error as RpcException).getError(), call, callbackOf(context));
-    return true;
+    return AS_RETURNED;
   }
 }
 

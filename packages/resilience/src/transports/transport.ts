@@ -17,6 +17,9 @@ export interface Transport {
   /** The call on the wire; `undefined` where nothing can be seen of it. */
   exchangeOf(context: ExecutionContext): Exchange | undefined;
 
+  /** Begins to follow how a handler without a plan answers, where only the handler can tell. */
+  follow?(context: ExecutionContext): void;
+
   /** Whether a call has no side effects; `undefined` where calls do not tell. */
   isSafe(context: ExecutionContext): boolean | undefined;
 
@@ -30,10 +33,10 @@ export interface Transport {
   translate(error: ResilienceError, context: ExecutionContext): unknown;
 
   /**
-   * Answers a call with an error itself, where Nest would not send it. `true` when it did: to Nest, the handler has
-   * answered then. `hasBegun` says whether something of an answer had left before.
+   * Answers a call with an error itself, where Nest would not send it. When it did, it gives the values that Nest is
+   * handed as those of the handler. `hasBegun` says whether something of an answer had left before.
    */
-  answerFailure?(error: unknown, context: ExecutionContext, hasBegun: boolean): boolean;
+  answerFailure?(error: unknown, context: ExecutionContext, hasBegun: boolean): readonly unknown[] | undefined;
 
   /** What is sent in place of a value; missing where values are sent as they are. */
   outgoing?(value: unknown, context: ExecutionContext): unknown;
@@ -64,6 +67,9 @@ export interface Exchange {
 
   /** Hears of each value that leaves as it comes. */
   onSent?(): void;
+
+  /** Hears of each value that leaves as it comes, when it is not the handler's but stands in its place. */
+  onReplaced?(value: unknown): void;
 
   /** Where answers may be bodies that are read while they are sent. */
   readonly bodies?: StreamedBodies;

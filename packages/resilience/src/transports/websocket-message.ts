@@ -47,6 +47,10 @@ export class WebSocketMessage implements Exchange {
     return this.acknowledgement?.isSent === true;
   }
 
+  onReplaced(value: unknown): void {
+    this.acknowledgement?.sendReplacement(value);
+  }
+
   get clientLeft(): boolean {
     return 'readyState' in this.socket ? this.socket.readyState >= CLOSING : !this.socket.connected;
   }

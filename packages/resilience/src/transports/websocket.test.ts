@@ -37,7 +37,7 @@ describe('WebSockets', () => {
     const context = contextOf([{ connected: true }, {}, acknowledge]);
     expect(transport.exchangeOf(context)?.hasBegun()).toBe(false);
 
-    expect(transport.answerFailure(transport.translate(down), context, false)).toBe(true);
+    expect(transport.answerFailure(transport.translate(down), context, false)).toEqual([]);
     expect(acknowledge).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'CIRCUIT_OPEN' }));
   });
 
@@ -56,7 +56,7 @@ describe('WebSockets', () => {
     const error = unprepared.translate(down);
 
     expect(error).toBe(down);
-    expect(unprepared.answerFailure(error, contextOf([{}, {}, acknowledge]), false)).toBe(false);
+    expect(unprepared.answerFailure(error, contextOf([{}, {}, acknowledge]), false)).toBeUndefined();
     expect(acknowledge).not.toHaveBeenCalled();
   });
 });

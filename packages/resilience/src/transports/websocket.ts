@@ -2,12 +2,15 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { WsException } from '@nestjs/websockets';
 import type { ResilienceError } from 'holdfast';
 import type { HandlerKinds } from '../entrypoint/handler.js';
-import { acknowledgeOf, Acknowledgement, isAwaited } from './acknowledgement.js';
+import { Acknowledgement } from './acknowledgement.js';
 import { payloadOf } from './client-answer.js';
 import { isCaughtByFilter } from './exception-filters.js';
 import { PeerPackage } from './peer-package.js';
 import type { Transport } from './transport.js';
 import { WebSocketMessage } from './websocket-message.js';
+
+/** Interceptors around the handler would take a value for its reply. */
+const NOTHING: readonly unknown[] = [];
 
 /** Messages over WebSockets, on `ws` and Socket.IO. */
 export class WebSocketTransport implements Transport {
@@ -27,6 +30,10 @@ export class WebSocketTransport implements Transport {
     return WebSocketMessage.of(context, Acknowledgement.watch(context));
   }
 
+  follow(context: ExecutionContext): void {
+    Acknowledgement.watch(context);
+  }
+
   isSafe(): undefined {
     return undefined;
   }
@@ -42,11 +49,15 @@ export class WebSocketTransport implements Transport {
    * Nest sends errors as an event, and never the acknowledgement that the client of a message may be waiting for. Where
    * filters are in charge of errors, they are of this as well.
    */
-  answerFailure(error: unknown, context: ExecutionContext, hasBegun: boolean): boolean {
-    if (hasBegun || !isAwaited(context) || !isPayload(error) || isCaughtByFilter(error, context)) return false;
+  answerFailure(error: unknown, context: ExecutionContext, hasBegun: boolean): readonly unknown[] | undefined {
+    if (hasBegun || !isPayload(error)) return undefined;
 
-    acknowledgeOf(context)?.(error.getError());
-    return true;
+    const acknowledgement = Acknowledgement.watch(context);
+    if (acknowledgement === undefined || acknowledgement.isSent) return undefined;
+    if (isCaughtByFilter(error, context)) return undefined;
+
+    acknowledgement.send(error.getError());
+    return NOTHING;
   }
 }
 

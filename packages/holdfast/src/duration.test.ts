@@ -128,6 +128,55 @@ describe('a duration that must be positive', () => {
   });
 });
 
+describe('a duration in whole milliseconds', () => {
+  const whole = (value: unknown): number => parseDuration(value, 'ttl', { whole: true });
+
+  it.each([
+    [1_000 / 3, 334],
+    [0.001, 1],
+    [Number.MIN_VALUE, 1],
+    [0, 0],
+    [1, 1],
+    [1.0000000000000002, 2],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  ])('given as the number %d is %d', (value, milliseconds) => {
+    expect(whole(value)).toBe(milliseconds);
+  });
+
+  it.each([
+    ['1.0004s', 1_001],
+    ['1.4ms', 2],
+    ['0.0004s', 1],
+    ['0.000s', 0],
+    ['1.000ms', 1],
+    ['250ms', 250],
+    ['30d', 2_592_000_000],
+    [`1.${'0'.repeat(400)}1ms`, 2],
+  ])('given as the text %s is %d', (text, milliseconds) => {
+    expect(whole(text)).toBe(milliseconds);
+  });
+
+  it.each([
+    ['1.1s', 1_100],
+    ['2.2s', 2_200],
+    ['4.35s', 4_350],
+    ['1.001s', 1_001],
+    ['0.07d', 6_048_000],
+    ['1.005w', 607_824_000],
+  ])('given as the text %s is %d, not one more because floating point numbers are inexact', (text, milliseconds) => {
+    expect(whole(text)).toBe(milliseconds);
+  });
+
+  it.each([-0.5, NaN, Infinity, '1e3ms', '.5s', '1,5s', '', `${'9'.repeat(400)}w`])('refuses %j', (value) => {
+    expect(() => whole(value)).toThrow(/^ttl: Invalid duration/);
+  });
+
+  it('is positive as soon as it is more than nothing', () => {
+    expect(parseDuration('0.4ms', 'ttl', { positive: true, whole: true })).toBe(1);
+    expect(() => parseDuration('0.0ms', 'ttl', { positive: true, whole: true })).toThrow(/greater than 0/);
+  });
+});
+
 describe('the type of a duration', () => {
   it('takes numbers and texts with a unit', () => {
     const durations: Duration[] = [5, '5ms', '1.5s', '2m', '1h', '7d', '1w'];

@@ -12,7 +12,7 @@ import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { liveQuotes, scriptCarrier } from './carrier.js';
-import { ProductPageResolver, ShippingResolver } from './graphql.js';
+import { broker, NewsResolver, ProductPageResolver, ShippingResolver } from './graphql.js';
 
 let app: INestApplication<Server>;
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   const graphql = GraphQLModule.forRoot({ driver: ApolloDriver, autoSchemaFile: true });
   const moduleRef = await Test.createTestingModule({
     imports: [ResilienceModule.forRoot(), graphql],
-    providers: [ShippingResolver, ProductPageResolver],
+    providers: [ShippingResolver, ProductPageResolver, NewsResolver],
   }).compile();
   app = moduleRef.createNestApplication({ logger: false });
   await app.listen(0, '127.0.0.1');
@@ -71,4 +71,17 @@ it('answers with what there is of a page, and says what is missing', async () =>
     'cache-control': 'no-store',
     'x-degraded': 'quotes=upstream_timeout;300',
   });
+});
+
+it('limits and repeats how a silent stream is opened, and nothing of the stream', async () => {
+  const subscribe = vi.spyOn(broker, 'subscribe');
+  const opening = app.get(NewsResolver).news();
+  await vi.waitFor(() => expect(subscribe).toHaveBeenCalledTimes(1));
+  const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+  subscribe.mockResolvedValue(silent);
+  await vi.advanceTimersByTimeAsync(3_000);
+
+  expect(await opening).toBe(silent);
+  await vi.advanceTimersByTimeAsync(60 * 60_000);
+  expect(subscribe).toHaveBeenCalledTimes(2);
 });

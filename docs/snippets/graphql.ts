@@ -56,3 +56,28 @@ export class ProductPageResolver {
   }
 }
 // #endregion
+
+import { Subscription } from '@nestjs/graphql';
+import { ResilienceService, type ResiliencePolicy } from '@nestjs/resilience';
+
+/** What the tests script: a broker, whose streams open late, and say something later still. */
+export const broker = {
+  subscribe: (_topic: string): Promise<AsyncIterable<unknown>> => new Promise(() => {}),
+};
+
+// #region subscription
+@Resolver()
+export class NewsResolver {
+  private readonly opening: ResiliencePolicy;
+
+  constructor(resilience: ResilienceService) {
+    this.opening = resilience.create({ timeout: '2s', retry: { attempts: 3 }, circuitBreaker: {} }, 'news');
+  }
+
+  /** No decorators: once it is open it may be silent for hours. */
+  @Subscription(() => String)
+  news(): Promise<AsyncIterable<unknown>> {
+    return this.opening.execute(() => broker.subscribe('news'));
+  }
+}
+// #endregion

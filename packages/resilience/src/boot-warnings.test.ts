@@ -388,20 +388,20 @@ describe('GraphQL', () => {
 
       @Operation('Subscription')
       @Timeout('1s')
-      @Bulkhead({ maxConcurrent: 10 })
       async *generated(): AsyncGenerator {}
 
       @Operation('Subscription')
-      async *removed(): AsyncGenerator {}
+      @Resilience('partner')
+      ofPreset(): void {}
     }
 
-    expect(await warningsOf({ providers: [ShopResolver] })).toEqual([
-      '@Bulkhead() on ShopResolver.counted() does not limit how many streams are open: it is a GraphQL subscription, ' +
-        'whose slot is given back as soon as the stream is there, before the first event. Use a policy object for ' +
-        'what it is fed from.',
-      'Resilience decorators on ShopResolver.generated() have no effect: it is a GraphQL subscription, and an async ' +
-        'generator opens its stream when the first event is asked for. Open the stream in an async method that ' +
-        'returns it, or use a policy object for what it is fed from.',
+    const presets = { partner: { bulkhead: { maxConcurrent: 10 } } };
+    const limits = (name: string) =>
+      `The bulkhead of ShopResolver.${name}() does not limit how many streams are open: it is a GraphQL subscription, ` +
+      'whose slot is given back with the first event. Count the streams that are open in what feeds them.';
+    expect(await warningsOf({ providers: [ShopResolver], options: { presets } })).toEqual([
+      limits('counted'),
+      limits('ofPreset'),
     ]);
   });
 

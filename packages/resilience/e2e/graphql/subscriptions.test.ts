@@ -1,21 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Query, Resolver, Subscription } from '@nestjs/graphql';
-import {
-  Bulkhead,
-  CircuitBreaker,
-  CircuitOpenError,
-  Fallback,
-  Retry,
-  Signal,
-  Timeout,
-  type ResilienceModuleOptions,
-} from '@nestjs/resilience';
-import { createClient } from 'graphql-ws';
+import { CircuitBreaker, CircuitOpenError, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { WebSocket } from 'ws';
-import { beforeClosing, freezeTime } from '../fixtures/application.js';
-import { Backend, turns, until } from '../fixtures/backend.js';
-import { onEachServer, type GraphqlApplication, type GraphqlBody } from '../fixtures/graphql.js';
+import { freezeTime } from '../fixtures/application.js';
+import { Backend, until } from '../fixtures/backend.js';
+import { onEachServer } from '../fixtures/graphql.js';
+import { extensionsOf, subscribe, subscribing, valuesOf } from '../fixtures/subscriptions.js';
 
 let backend: Backend;
 let closed: number;
@@ -98,13 +88,6 @@ class ParcelsResolver {
   }
 
   @Subscription(() => String)
-  @Bulkhead({ name: 'openings', maxConcurrent: 1 })
-  async narrow() {
-    await backend.call();
-    return endless('narrow', 'sent');
-  }
-
-  @Subscription(() => String)
   ofItsClass(@Signal() signal: AbortSignal | undefined) {
     return events('ofItsClass', typeof signal);
   }
@@ -116,46 +99,9 @@ class ParcelsResolver {
 }
 
 onEachServer('A GraphQL subscription', (start, server) => {
-  const startParcels = (options: ResilienceModuleOptions = {}) =>
-    start({
-      providers: [ParcelsResolver],
-      graphql: server.startsWith('Apollo')
-        ? { subscriptions: { 'graphql-ws': true } }
-        : { subscription: { fullWsTransport: true } },
-      options,
-    });
+  const startParcels = () => subscribing(start, server)([ParcelsResolver]);
 
-  /** What a client gets, until its stream ends. */
-  const subscribe = ({ url }: GraphqlApplication, query: string) => {
-    const client = createClient({
-      url: `${url.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
-      retryAttempts: 0,
-      lazyCloseTimeout: 0,
-    });
-    beforeClosing(() => client.dispose());
-    const results: GraphqlBody[] = [];
-    const over = new Promise<void>((resolve) => {
-      client.subscribe(
-        { query },
-        {
-          next: (result) => void results.push(result as GraphqlBody),
-          error: (errors) => {
-            results.push({ errors: [errors].flat() as GraphqlBody['errors'] });
-            resolve();
-          },
-          complete: resolve,
-        },
-      );
-    });
-
-    return { client, results, over };
-  };
-  const valuesOf = (results: readonly GraphqlBody[]) => results.flatMap(({ data }) => Object.values(data ?? {}));
-  const extensionsOf = (results: readonly GraphqlBody[]) =>
-    results.flatMap(({ errors = [] }) => errors.map(({ extensions }) => extensions));
-
-  it('is limited until its stream is open', async () => {
+  it('is limited while its stream is opened', async () => {
     const app = await startParcels();
     freezeTime();
     const { results, over } = subscribe(app, 'subscription { moved }');
@@ -166,18 +112,6 @@ onEachServer('A GraphQL subscription', (start, server) => {
     expect(call.state).toBe('cancelled');
     expect(extensionsOf(results)).toEqual([{ code: 'TIMEOUT', httpStatus: 504 }]);
     expect(app.resilience.circuitBreaker('broker').stats.failures).toBe(1);
-  });
-
-  it('has no limit once its stream is open: before the first event nothing has failed', async () => {
-    const app = await startParcels();
-    freezeTime();
-    const { results } = subscribe(app, 'subscription { quiet }');
-    (await backend.reached(1)).answer('fine');
-    await turns();
-    await vi.advanceTimersByTimeAsync(60_000);
-
-    expect(results).toEqual([]);
-    expect(app.events).toEqual([]);
   });
 
   it('has its events, and counts as good', async () => {
@@ -225,18 +159,6 @@ onEachServer('A GraphQL subscription', (start, server) => {
     await over;
 
     expect(valuesOf(results)).toEqual(['unknown']);
-  });
-
-  it('holds its slot until its stream is open', async () => {
-    const app = await startParcels();
-    const { results } = subscribe(app, 'subscription { narrow }');
-    const call = await backend.reached(1);
-    expect(app.resilience.bulkhead('openings').active).toBe(1);
-
-    call.answer('fine');
-    await until(() => results.length === 1);
-
-    expect(app.resilience.bulkhead('openings').active).toBe(0);
   });
 
   it('has only its own decorators', async () => {

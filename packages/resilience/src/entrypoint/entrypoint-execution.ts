@@ -30,6 +30,8 @@ export interface Way {
 export interface Outlet {
   /** Ends a call with an error: with that which leaves in its place. */
   readonly fail: (error: unknown, call: OutletCall, way: Way) => void;
+  /** What leaves in place of an error. */
+  readonly translate: (error: unknown, call: OutletCall) => unknown;
   /** Tells `events$`. */
   readonly tell: ServedCall['tell'];
   /** The fan-outs of its handlers. */
@@ -56,8 +58,8 @@ export interface EntrypointCall extends OutletCall {
  * until then nothing has left, so the answer can still be limited, repeated and replaced.
  */
 export class EntrypointExecution extends ObservableExecution {
-  private readonly call: EntrypointCall;
-  private held: unknown[] | undefined = undefined;
+  protected readonly call: EntrypointCall;
+  protected held: unknown[] | undefined = undefined;
   /** Whether a fallback answers. */
   private isReplaced = false;
   private goneReason: ClientDisconnectedError | undefined = undefined;
@@ -173,7 +175,7 @@ export class EntrypointExecution extends ObservableExecution {
   }
 
   /** Work that several calls share may have ended with the client of another one; ours is there, and gets an answer. */
-  private isOfOurClient(error: unknown): boolean {
+  protected isOfOurClient(error: unknown): boolean {
     if (!(error instanceof ClientDisconnectedError)) return false;
 
     return error === this.goneReason || this.call.exchange?.clientLeft === true;
@@ -210,7 +212,7 @@ export class EntrypointExecution extends ObservableExecution {
     this.completeEarly();
   }
 
-  private leaveWithClient(): void {
+  protected leaveWithClient(): void {
     const { step } = this;
     const reason = this.clientGone();
     if (this.step === step) this.onAbort(reason);
@@ -224,7 +226,7 @@ export class EntrypointExecution extends ObservableExecution {
     return this.goneReason;
   }
 
-  private endWatch(): void {
+  protected endWatch(): void {
     this.stopWatching?.();
     this.stopWatching = undefined;
   }

@@ -12,9 +12,11 @@ import {
   type Outlet,
   type OutletCall,
 } from './entrypoint-execution.js';
+import { isAsyncIterable, OpenedEvents, OutgoingEvents } from './event-streams.js';
 import { InboundDeadlines } from './inbound-deadline.js';
 import { Planner, type Plan } from './plan.js';
 import { mayRepeat } from './repeatable.js';
+import { SubscriptionExecution } from './subscription-execution.js';
 
 /**
  * Runs the plans of decorated handlers, turns resilience errors of all handlers into their transport's error, and marks
@@ -37,6 +39,7 @@ export class ResilienceInterceptor implements NestInterceptor {
     this.deadlines = new InboundDeadlines(settings);
     this.outlet = {
       fail: this.fail,
+      translate: this.translate,
       tell: (event) => events.tell(event),
       answers: planner.answers,
     };
@@ -83,7 +86,8 @@ export class ResilienceInterceptor implements NestInterceptor {
     if (patienceMs !== undefined && this.deadlines.isOver(patienceMs)) return refuse(call, patienceMs);
 
     const bounded = patienceMs === undefined ? pipeline : this.deadlines.bound(pipeline, plan, patienceMs);
-    const execution = new EntrypointExecution(bounded, call);
+    const Kind = transport.opensEvents?.(context) === true ? SubscriptionExecution : EntrypointExecution;
+    const execution = new Kind(bounded, call);
     subscriber.add(execution);
     execution.start();
   }
@@ -93,17 +97,24 @@ export class ResilienceInterceptor implements NestInterceptor {
     return this.abortOnDisconnect === 'safe' ? isSafe : this.abortOnDisconnect === 'always';
   }
 
-  private readonly fail: Outlet['fail'] = (error, call, { subscriber, hasBegun }) => {
-    if (!this.maps(error)) return subscriber.error(error);
-
-    const { context, transport } = call;
-    let values: readonly unknown[] | undefined;
-    let answer: unknown = error;
+  /** Applications may have made an error, and it does not let itself be read. What RxJS is thrown ends the process. */
+  private readonly translate: Outlet['translate'] = (error, { context, transport }) => {
+    if (!this.maps(error)) return error;
     try {
-      answer = transport.translate(error, context);
-      values = transport.answerFailure?.(answer, context, hasBegun);
+      return transport.translate(error, context);
     } catch {
-      // Applications may have made it, and it does not let itself be read. What RxJS is thrown here ends the process.
+      return error;
+    }
+  };
+
+  private readonly fail: Outlet['fail'] = (error, call, { subscriber, hasBegun }) => {
+    const { context, transport } = call;
+    const answer = this.translate(error, call);
+    let values: readonly unknown[] | undefined;
+    try {
+      if (answer !== error) values = transport.answerFailure?.(answer, context, hasBegun);
+    } catch {
+      // As above.
     }
     if (values === undefined) return subscriber.error(answer);
 
@@ -144,13 +155,23 @@ class OutletSubscriber extends Subscriber<unknown> {
   protected override _next(value: unknown): void {
     let sent: unknown;
     try {
-      sent = sentFor(value, this.call);
+      sent = this.opensEvents(value) ? this.outgoing(value) : sentFor(value, this.call);
     } catch (error) {
       return this._error(error);
     }
     this.last = value;
     this.hasBegun = true;
     this.target.next(sent);
+  }
+
+  private opensEvents(value: unknown): value is AsyncIterable<unknown> {
+    const { context, transport } = this.call;
+
+    return transport.opensEvents?.(context) === true && isAsyncIterable(value);
+  }
+
+  private outgoing(events: AsyncIterable<unknown>): OutgoingEvents {
+    return new OutgoingEvents(new OpenedEvents(events), this.call, this.outlet.translate);
   }
 
   protected override _error(error: unknown): void {

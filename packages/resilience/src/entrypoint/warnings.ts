@@ -4,7 +4,6 @@ import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
 import { mayEverRepeat } from './repeatable.js';
 import type { TimeBudget } from './time-budget.js';
-import { unwatched } from './watched-method.js';
 
 /** What bootstrap says about settings that are legal, and do not do what they seem to. Texts only; no state. */
 
@@ -36,34 +35,22 @@ export function warnOfMethod(handler: Handler): string[] {
 /** What is odd about one handler. */
 export function warnOfHandler(handler: Handler, draft: Draft | null): string[] {
   return [
-    ...warnOfSubscription(handler),
     ...warnOfSignal(handler, draft),
     ...warnOfScheduledTimeout(handler),
-    ...(draft === null ? [] : [...warnOfRetry(draft), ...warnOfResponse(draft), ...warnOfBreaker(draft)]),
+    ...(draft === null
+      ? []
+      : [warnOfRetry, warnOfSubscription, warnOfResponse, warnOfBreaker].flatMap((warn) => warn(draft))),
   ];
 }
 
-/** Its handler opens the stream: what limits, repeats or replaces that applies, and nothing after it. */
-function warnOfSubscription({ kinds, method, source }: Handler): string[] {
-  const declarations = readDeclarations(method);
-  if (kinds.graphql !== 'subscription' || declarations === undefined) return [];
-  if (isGenerator(method)) {
-    return [
-      `Resilience decorators on ${source}() have no effect: it is a GraphQL subscription, and an async generator ` +
-        'opens its stream when the first event is asked for. Open the stream in an async method that returns it, or ' +
-        'use a policy object for what it is fed from.',
-    ];
-  }
-  if (declarations.stages.bulkhead === undefined) return [];
+/** Its settings hold until the first event, which is too short for a cap on how many there are. */
+function warnOfSubscription({ handler: { kinds, source }, stages }: Draft): string[] {
+  if (kinds.graphql !== 'subscription' || stages.bulkhead === undefined) return [];
 
   return [
-    `@Bulkhead() on ${source}() does not limit how many streams are open: it is a GraphQL subscription, whose slot is ` +
-      'given back as soon as the stream is there, before the first event. Use a policy object for what it is fed from.',
+    `The bulkhead of ${source}() does not limit how many streams are open: it is a GraphQL subscription, whose slot is ` +
+      'given back with the first event. Count the streams that are open in what feeds them.',
   ];
-}
-
-function isGenerator(method: Function): boolean {
-  return Object.prototype.toString.call(unwatched(method)) === '[object AsyncGeneratorFunction]';
 }
 
 function warnOfSignal(handler: Handler, draft: Draft | null): string[] {

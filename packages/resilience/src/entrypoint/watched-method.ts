@@ -41,11 +41,6 @@ export function watched(method: Method): Method {
   return watching;
 }
 
-/** The method as it was written. */
-export function unwatched(method: Function): Function {
-  return originals.get(method) ?? method;
-}
-
 /** Watches the handlers of a class that is decorated as a whole, inherited ones too. */
 export function watchMethods(cls: Function): void {
   const prototype = cls.prototype as object;

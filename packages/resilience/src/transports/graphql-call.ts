@@ -58,6 +58,11 @@ function objectAt(context: ExecutionContext, index: number): object | undefined 
   return typeof value === 'object' && value !== null ? value : undefined;
 }
 
+/** Whether a call opens the stream of a subscription: at its root, and not at a field of one of its events. */
+export function isSubscribing(info: GraphqlInfo | undefined): boolean {
+  return info?.operation?.operation === 'subscription' && info.path?.prev === undefined;
+}
+
 /** The place of a field in the answer. */
 export function pathOf({ path }: GraphqlInfo): (string | number)[] {
   const keys: (string | number)[] = [];

@@ -186,6 +186,6 @@ function withFields(fields: Fields, changed: readonly (readonly [string, unknown
   return copy as Fields;
 }
 
-function isPlain(value: unknown): value is Fields {
+export function isPlain(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && isEnvelope(value);
 }

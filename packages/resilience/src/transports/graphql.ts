@@ -4,10 +4,10 @@ import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
 import type { HandlerKinds } from '../entrypoint/handler.js';
 import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.js';
-import { infoOf, operationOf } from './graphql-call.js';
+import { infoOf, isSubscribing, operationOf, type GraphqlInfo } from './graphql-call.js';
 import { GraphqlExchange } from './graphql-exchange.js';
 import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
-import { PartialFields, partialsAskedFor, type MissingField } from './graphql-partial.js';
+import { isPlain, PartialFields, partialsAskedFor, type MissingField } from './graphql-partial.js';
 import { ResponseState } from './http-response.js';
 import { PeerPackage } from './peer-package.js';
 import type { Transport } from './transport.js';
@@ -54,14 +54,25 @@ export class GraphqlTransport implements Transport {
   }
 
   outgoing(value: unknown, context: ExecutionContext): unknown {
-    const info = infoOf(context);
-    if (info === undefined || partialsAskedFor(value, info).size === 0) return value;
+    return this.fieldsFor(value, infoOf(context), (field) => this.note(field, context));
+  }
 
-    const fields = new PartialFields(info, {
-      errorOf: (section) => this.missing({ section }) ?? null,
-      note: (field) => this.note(field, context),
-    });
-    return fields.of(value);
+  opensEvents(context: ExecutionContext): boolean {
+    return isSubscribing(infoOf(context));
+  }
+
+  /**
+   * An event has its field's value under the field's name, unless the subscription says otherwise. Errors beside values
+   * have no place in what servers send of events.
+   */
+  outgoingEvent(event: unknown, context: ExecutionContext): unknown {
+    const info = infoOf(context);
+    const name = info?.fieldNodes?.[0]?.name?.value;
+    if (name === undefined || !isPlain(event)) return event;
+
+    const value = event[name];
+    const sent = this.fieldsFor(value, info, () => {});
+    return sent === value ? event : { ...event, [name]: sent };
   }
 
   mark(answer: unknown, context: ExecutionContext): void {
@@ -74,6 +85,12 @@ export class GraphqlTransport implements Transport {
       if (response !== undefined) this.marks.mark(page, new ResponseState(response, undefined));
       else if (page.partial) this.notes.addDegraded(operation, page.degraded);
     }
+  }
+
+  private fieldsFor(value: unknown, info: GraphqlInfo | undefined, note: (field: MissingField) => void): unknown {
+    if (info === undefined || partialsAskedFor(value, info).size === 0) return value;
+
+    return new PartialFields(info, { errorOf: (section) => this.missing({ section }) ?? null, note }).of(value);
   }
 
   private note(field: MissingField, context: ExecutionContext): void {

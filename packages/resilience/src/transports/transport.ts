@@ -41,6 +41,12 @@ export interface Transport {
   /** What is sent in place of a value; missing where values are sent as they are. */
   outgoing?(value: unknown, context: ExecutionContext): unknown;
 
+  /** Whether a call opens a stream of events, so that what its handler returns is the stream. */
+  opensEvents?(context: ExecutionContext): boolean;
+
+  /** What is sent in place of an event of such a stream; missing where events are sent as they are. */
+  outgoingEvent?(event: unknown, context: ExecutionContext): unknown;
+
   /** A last look at the answer, the last of the values, before it leaves. */
   mark?(answer: unknown, context: ExecutionContext): void;
 }

@@ -20,6 +20,12 @@ beforeEach(() => {
 /** Whose handlers have no decorated parameters, so that Nest passes all there is, and acknowledges what they return. */
 @WebSocketGateway()
 class PlainParametersGateway {
+  readonly sockets: unknown[] = [];
+
+  handleConnection(socket: unknown): void {
+    this.sockets.push(socket);
+  }
+
   @SubscribeMessage('limited')
   @Timeout('1s')
   limited(_socket: unknown, early: boolean, acknowledge: Acknowledge) {
@@ -207,6 +213,20 @@ onSockets(['Socket.IO'], 'A handler that acknowledges by itself', (start) => {
     const { ask } = await connect({ providers: [ReplacedGateway] });
 
     expect(await isPending(ask('returned', {}))).toBe(true);
+  });
+
+  it.each(['limited', 'repeated'])('may do so when its client has left (%s)', async (event) => {
+    const { ask, app, connectIo, log } = await plain();
+    const leaving = await connectIo();
+    leaving.emit(event, false, () => {});
+    const running = await backend.reached(1);
+    leaving.io.engine.close();
+    await until(() => (app.get(PlainParametersGateway).sockets.at(-1) as { connected?: boolean }).connected === false);
+    running.fail(down);
+    await turns(50);
+
+    expect(log).toMatchObject({ errors: [], warnings: [] });
+    expect(await ask('undecorated', true)).toBe('early');
   });
 
   it('shows interceptors around it no reply where a failure was acknowledged', async () => {

@@ -1,0 +1,243 @@
+import type { EventEmitter } from 'node:events';
+import {
+  Bulkhead,
+  CircuitBreaker,
+  CircuitOpenError,
+  ClientDisconnectedError,
+  Resilience,
+  Retry,
+  Signal,
+  Timeout,
+} from '@nestjs/resilience';
+import { MessageBody, SubscribeMessage, WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
+import { concat, from, map, of } from 'rxjs';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { freezeTime } from '../fixtures/application.js';
+import { Backend, DependencyError, turns, until } from '../fixtures/backend.js';
+import { BOTH, onSockets, type GatewayApplication, type GatewayClient } from '../fixtures/gateway.js';
+
+let backend: Backend;
+let sockets: EventEmitter[];
+
+beforeEach(() => {
+  backend = new Backend();
+  sockets = [];
+});
+
+@WebSocketGateway()
+class QuotesGateway implements OnGatewayConnection {
+  handleConnection(socket: EventEmitter): void {
+    sockets.push(socket);
+  }
+
+  @SubscribeMessage('queued')
+  @Timeout('1m')
+  @CircuitBreaker({ name: 'queued', minimumCalls: 1 })
+  @Bulkhead({ name: 'queued', maxConcurrent: 1, maxQueue: 10 })
+  queued(@Signal() signal: AbortSignal) {
+    return backend.call(signal);
+  }
+
+  @SubscribeMessage('tokens')
+  @Resilience('partner')
+  @Timeout('1m')
+  tokens(@Signal() signal: AbortSignal) {
+    return backend.call(signal);
+  }
+
+  @SubscribeMessage('uncooperative')
+  @Timeout('1m')
+  @CircuitBreaker({ name: 'uncooperative', minimumCalls: 1 })
+  @Bulkhead({ name: 'uncooperative', maxConcurrent: 1 })
+  uncooperative(@Signal() _signal: AbortSignal) {
+    return backend.call();
+  }
+
+  @SubscribeMessage('failing-late')
+  @Timeout('1m')
+  async failingLate(@Signal() _signal: AbortSignal) {
+    await backend.call();
+    throw new CircuitOpenError('carrier', 1_001);
+  }
+
+  @SubscribeMessage('mixed')
+  @Timeout('20ms')
+  @Retry({ attempts: 2, backoff: { delay: 5 } })
+  @CircuitBreaker({ name: 'mixed', minimumCalls: 1_000_000, slidingWindow: { type: 'time', size: '1m' } })
+  @Bulkhead({ name: 'mixed', maxConcurrent: 20, maxQueue: 2_000 })
+  mixed(@MessageBody() nth: number, @Signal() signal: AbortSignal) {
+    const answer = backend.call(nth % 3 === 0 ? undefined : signal);
+    if (nth % 4 === 0) return concat(of(nth), from(answer)).pipe(map((data) => ({ event: 'quoted', data })));
+    return answer;
+  }
+}
+
+type AbortOnDisconnect = 'always' | 'never' | 'safe';
+
+const OPTIONS = {
+  abortOnDisconnect: 'always',
+  presets: { partner: { outboundRateLimit: { limit: 1, interval: '1s', maxWait: '1m' } } },
+} as const;
+
+onSockets(BOTH, 'A client that leaves', (start, name) => {
+  const closing = name === 'ws' ? 'close' : 'disconnect';
+  const startQuotes = (abortOnDisconnect: AbortOnDisconnect = 'always') =>
+    start({ providers: [QuotesGateway], options: { ...OPTIONS, abortOnDisconnect } });
+
+  it.each(['always', 'safe'] as const)(
+    'leaves the queue of a bulkhead, and nothing runs for it (abortOnDisconnect: %s)',
+    async (setting) => {
+      const { connect, resilience, log } = await startQuotes(setting);
+      const [staying, leaving, last] = [await connect(), await connect(), await connect()];
+      staying.send('queued');
+      const running = await backend.reached(1);
+      const bulkhead = resilience.bulkhead('queued');
+      for (let count = 1; count <= 3; count++) leaving.send('queued');
+      await until(() => bulkhead.queued === 3);
+      last.send('queued');
+      await until(() => bulkhead.queued === 4);
+      leaving.drop();
+      await until(() => bulkhead.queued === 1);
+      running.answer({ event: 'quoted', data: 'first' });
+      (await backend.reached(2)).answer({ event: 'quoted', data: 'last' });
+
+      expect(await staying.next()).toEqual({ event: 'quoted', data: 'first' });
+      expect(await last.next()).toEqual({ event: 'quoted', data: 'last' });
+      expect(backend.calls).toHaveLength(2);
+      expect(bulkhead).toMatchObject({ active: 0, queued: 0, abandoned: 0 });
+      expect(resilience.circuitBreaker('queued').stats).toMatchObject({ total: 2, failures: 0 });
+      expect(log).toMatchObject({ errors: [], warnings: [] });
+    },
+  );
+
+  it.each(['always', 'safe'] as const)(
+    'gives back the token that it waits for (abortOnDisconnect: %s)',
+    async (setting) => {
+      const { connect, resilience, log } = await startQuotes(setting);
+      const [staying, leaving] = [await connect(), await connect()];
+      backend.script((call) => call.answer({ event: 'quoted', data: 'fine' }));
+      freezeTime();
+      staying.send('tokens');
+      expect(await staying.next()).toMatchObject({ data: 'fine' });
+      for (let count = 1; count <= 5; count++) leaving.send('tokens');
+      await until(() => vi.getTimerCount() === 5);
+      leaving.drop();
+      await until(() => vi.getTimerCount() === 0);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(resilience.outboundRateLimit('partner').available).toBe(1);
+      staying.send('tokens');
+
+      expect(await staying.next()).toMatchObject({ data: 'fine' });
+      expect(backend.calls).toHaveLength(2);
+      expect(log).toMatchObject({ errors: [], warnings: [] });
+    },
+  );
+
+  it('is not counted, and its slot not kept, where the handler does not listen; what it does later is dropped', async () => {
+    const { connect, resilience, log, events } = await startQuotes();
+    const client = await connect();
+    client.send('uncooperative');
+    const running = await backend.reached(1);
+    client.drop();
+    const bulkhead = resilience.bulkhead('uncooperative');
+    await until(() => bulkhead.active === 0);
+    expect(bulkhead.abandoned).toBe(1);
+    running.fail(new DependencyError(503));
+    await until(() => bulkhead.abandoned === 0);
+
+    expect(resilience.circuitBreaker('uncooperative').stats.total).toBe(0);
+    expect(events.map(({ type }) => type)).toContain('client-gone');
+    expect(log).toMatchObject({ errors: [], warnings: [] });
+  });
+
+  it('is told nothing, and nothing is logged, of an error that its handler ends with afterwards', async () => {
+    const { connect, log, events } = await startQuotes('safe');
+    const client = await connect();
+    client.send('failing-late');
+    const running = await backend.reached(1);
+    client.drop();
+    await until(() => isClosed(sockets[0]));
+    running.answer('done');
+    await turns(50);
+
+    expect(log).toMatchObject({ errors: [], warnings: [] });
+    expect(events).toEqual([]);
+  });
+
+  it.each(['always', 'never'] as const)(
+    'at any moment of a thousand messages leaves nothing behind (abortOnDisconnect: %s)',
+    async (setting) => {
+      const app = await startQuotes(setting);
+      const clients = await Promise.all(Array.from({ length: 20 }, () => app.connect()));
+      backend.script((call, nth) => {
+        if (nth % 5 === 0) call.fail(new DependencyError(503));
+        else if (nth % 5 !== 1) setTimeout(() => call.answer({ event: 'quoted', data: nth }), nth % 30);
+      });
+      const idle = sockets.map((socket) => socket.listenerCount(closing));
+      const idleTimers = timers();
+      await sendAndLeave(clients);
+
+      await settled(app);
+      answerAll();
+      await until(() => app.resilience.bulkhead('mixed').abandoned === 0);
+      const staying = sockets.filter((socket) => !isClosed(socket));
+      expect(staying).toHaveLength(10);
+      expect(staying.map((socket) => socket.listenerCount(closing))).toEqual(Array(10).fill(idle[0]));
+      expect(backend.calls.some(({ signal }) => signal?.reason instanceof ClientDisconnectedError)).toBe(
+        setting === 'always',
+      );
+      expect(app.resilience.bulkhead('mixed')).toMatchObject({ active: 0, queued: 0, abandoned: 0 });
+      expect(timers()).toBeLessThanOrEqual(idleTimers);
+      expect(await signalsKept(app)).toBe(0);
+    },
+  );
+
+  /** Of those that handlers were given, how many are still held when nobody outside holds them. */
+  async function signalsKept({ events }: GatewayApplication): Promise<number> {
+    const signals = backend.calls
+      .splice(0)
+      .flatMap(({ signal }) => (signal === undefined ? [] : [new WeakRef(signal)]));
+    expect(signals.length).toBeGreaterThan(100);
+    // Errors know the frames that they come from.
+    events.length = 0;
+    await turns(50);
+    globalThis.gc?.();
+    return signals.filter((signal) => signal.deref() !== undefined).length;
+  }
+
+  /** Every other client leaves, each after another number of its messages. */
+  async function sendAndLeave(clients: readonly GatewayClient[]): Promise<void> {
+    for (let round = 1; round <= 1_000 / clients.length; round++) {
+      for (const [at, client] of clients.entries()) {
+        const lastRound = at % 2 === 0 ? Infinity : 2 * at;
+        if (round <= lastRound) client.send('mixed', round * clients.length + at);
+        if (round === lastRound) client.drop();
+      }
+      await turns(3);
+    }
+  }
+
+  function answerAll(): void {
+    for (const call of backend.calls) if (call.state === 'running') call.answer('late');
+  }
+
+  async function settled({ resilience }: GatewayApplication): Promise<void> {
+    const bulkhead = resilience.bulkhead('mixed');
+    while (bulkhead.active + bulkhead.queued > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      answerAll();
+    }
+    await turns(50);
+  }
+});
+
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+
+/** As either kind of socket shows it. */
+function isClosed(socket: EventEmitter | undefined): boolean {
+  const { readyState, connected } = socket as { readyState?: number; connected?: boolean };
+
+  return readyState === 3 || connected === false;
+}
+
+afterEach(() => vi.useRealTimers());

@@ -37,6 +37,7 @@ export {
   refuseInherited,
   rejectUnknown,
   requireBoolean,
+  requireCount,
   requireFunction,
   requireName,
   requireObject,
@@ -59,6 +60,7 @@ export { resolveRetryOptions } from './policies/retry.js';
 export { resolveTimeout } from './policies/timeout.js';
 
 // Errors and events
+export { brand } from './brand.js';
 export { discount, isRejection } from './errors.js';
 export { EVENT_TYPES } from './event-types.js';
 export { EventSource, reportError } from './events.js';

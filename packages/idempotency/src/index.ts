@@ -1,4 +1,10 @@
 // Stores
+export {
+  InMemoryIdempotencyStore,
+  type InMemoryIdempotencyEntry,
+  type InMemoryIdempotencyStoreOptions,
+} from './stores/memory-store.js';
+export { IdempotencyStoreFullError } from './stores/store-full-error.js';
 export type {
   IdempotencyAcquireResult,
   IdempotencySealedResponse,

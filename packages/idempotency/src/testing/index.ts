@@ -1,1 +1,12 @@
-export type { IdempotencyStore } from '../store.js';
+export {
+  idempotencyStoreContract,
+  type IdempotencyStoreContractCase,
+  type IdempotencyStoreContractOptions,
+} from './store-contract.js';
+export type {
+  IdempotencyAcquireResult,
+  IdempotencySealedResponse,
+  IdempotencyStore,
+  IdempotencyStoredPayload,
+  IdempotencyStoredResponse,
+} from '../store.js';

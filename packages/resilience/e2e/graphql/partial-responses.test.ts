@@ -1,13 +1,14 @@
 import {
   ClassSerializerInterceptor,
   Injectable,
+  Module,
   UseInterceptors,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
 import { Field, ID, ObjectType, Query, Resolver } from '@nestjs/graphql';
-import { fanOut, optional, required, Timeout } from '@nestjs/resilience';
+import { fanOut, optional, required, ResilienceModule, Timeout } from '@nestjs/resilience';
 import { map, type Observable } from 'rxjs';
 import { beforeEach, expect, it } from 'vitest';
 import { onEachServer, type GraphqlBody } from '../fixtures/graphql.js';
@@ -172,6 +173,9 @@ class PagesResolver {
   }
 }
 
+@Module({ providers: [PagesResolver] })
+class PagesModule {}
+
 const REVIEWS = {
   message: 'review-service unavailable',
   extensions: { code: 'SECTION_FAILED', section: 'review-service', reason: 'upstream_error' },
@@ -196,6 +200,43 @@ onEachServer('A partial response over GraphQL', (start, server) => {
       data: { page: { product: { id: '7' }, reviews: { average: 4.5 }, similar: ['8'] } },
     });
     expect(answer.headers['x-degraded']).toBeUndefined();
+  });
+
+  it.each([
+    ['as it is', true, [PagesModule]],
+    ['beside a resilience module that is not global, and is one of them', false, [PagesModule, ResilienceModule]],
+  ])('is told of where GraphQLModule looks at some modules only: %s', async (_how, isGlobal, include) => {
+    const app = await start({
+      imports: [PagesModule],
+      graphql: { include },
+      resilience: ResilienceModule.forRoot({ isGlobal }),
+    });
+    const { body, headers } = await app.query('{ page { similar } }');
+
+    expect(errorsOf(body)).toEqual([{ ...SIMILAR, path: ['page', 'similar'] }]);
+    expect(headers['x-degraded']).toContain('similar=upstream_error');
+    expect(app.log.warnings.filter((line) => line.includes('GraphQLModule'))).toEqual([]);
+  });
+
+  it('lacks what a plugin says where GraphQLModule does not find that, and boot has said so', async () => {
+    const app = await start({
+      imports: [PagesModule],
+      graphql: { include: [PagesModule] },
+      resilience: ResilienceModule.forRoot({ isGlobal: false }),
+    });
+    const { body } = await app.query('{ page { similar } }');
+
+    const isApollo = server.startsWith('Apollo');
+    expect(errorsOf(body)).toHaveLength(isApollo ? 0 : 1);
+    expect(app.log.warnings.filter((line) => line.includes('GraphQLModule'))).toEqual(
+      isApollo
+        ? [
+            'GraphQLModule looks for plugins in PagesModule only, and does not find that of ResilienceModule: of a ' +
+              'partial response, errors beside values and, on Fastify, headers do not reach the client. Add ' +
+              'ResilienceModule to its include, or leave out isGlobal: false.',
+          ]
+        : [],
+    );
   });
 
   it.each(['page', 'limited'])(

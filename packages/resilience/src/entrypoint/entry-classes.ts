@@ -1,8 +1,8 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { describeHandler, isEntryClass, isHandler, methodsOf, type Handler, type HandlerKinds } from './handler.js';
 
-type Modules = ReturnType<ModulesContainer['values']> extends IterableIterator<infer Module> ? Module : never;
-export type Wrapper = Modules['providers'] extends Map<unknown, infer One> ? One : never;
+export type Module = ReturnType<ModulesContainer['values']> extends IterableIterator<infer One> ? One : never;
+export type Wrapper = Module['providers'] extends Map<unknown, infer One> ? One : never;
 
 /** A class that an application makes instances of. */
 export interface FoundClass {

@@ -3,8 +3,10 @@ import { ModulesContainer } from '@nestjs/core';
 import { guardCaches } from '../degradation/cache-guard.js';
 import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
+import { ApolloPlugin } from '../transports/apollo-plugin.js';
 import type { MessageHandlers } from '../transports/connected-microservices.js';
 import { classesIn, handlersOf, type FoundClass, type Wrapper } from './entry-classes.js';
+import { GraphqlServers } from './graphql-servers.js';
 import { isEntryClass, isHandler, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
@@ -12,6 +14,8 @@ import { ResilienceInterceptor } from './resilience.interceptor.js';
 import {
   boundlessBreaker,
   closedCache,
+  hiddenPlugin,
+  skippedField,
   strayIdempotent,
   unsetLimit,
   warnOfBudget,
@@ -61,6 +65,7 @@ export class Explorer {
 
     warnings.push(...classes.flatMap(({ cls }) => warnOfClass(cls)));
     warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
+    warnings.push(...this.warnOfServers(entrypoints));
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
     letSerializersKeepMarks();
@@ -123,6 +128,16 @@ export class Explorer {
       ...circuitBreakers.checkNames(settings.strictNames),
       ...bulkheads.checkNames(settings.strictNames),
       ...outboundRateLimits.checkNames(settings.strictNames),
+    ];
+  }
+
+  private warnOfServers(entrypoints: readonly Entrypoint[]): string[] {
+    const servers = new GraphqlServers(this.modules);
+    const skipped = entrypoints.filter(({ draft, handler }) => draft !== null && servers.skipInterceptors(handler));
+
+    return [
+      ...skipped.map(({ handler }) => skippedField(handler)),
+      ...servers.blindFor(ApolloPlugin).map(hiddenPlugin),
     ];
   }
 

@@ -184,3 +184,23 @@ export function closedCache(): string {
     'cache that is not frozen.'
   );
 }
+
+/** A handler that Nest runs without interceptors. */
+export function skippedField({ name, source }: Handler): string {
+  const remedy =
+    name === '__resolveType'
+      ? 'Nest runs no interceptors on what tells a type. Use a policy object inside of it.'
+      : 'Nest runs interceptors on fields and references only when it is told to. Set fieldResolverEnhancers: ' +
+        "['interceptors'] in the options of GraphQLModule, or use a policy object inside of the method.";
+
+  return `Resilience decorators on ${source}() have no effect: ${remedy}`;
+}
+
+/** A GraphQL server that does not find our plugin in the modules where it looks. */
+export function hiddenPlugin(include: readonly string[]): string {
+  return (
+    `GraphQLModule looks for plugins in ${include.join(', ')} only, and does not find that of ResilienceModule: of a ` +
+    'partial response, errors beside values and, on Fastify, headers do not reach the client. Add ResilienceModule ' +
+    'to its include, or leave out isGlobal: false.'
+  );
+}

@@ -1,1 +1,6 @@
-export type { IdempotencyStore } from '../../store.js';
+// Store
+export { PostgresIdempotencyStore, type PostgresIdempotencyStoreOptions } from './postgres-store.js';
+export type { PostgresQueryable } from './queryable.js';
+
+// Table
+export { idempotencySchema, type IdempotencyTableOptions } from './table.js';

@@ -62,7 +62,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
     const { table, schema, lockTimeout = '5s', pruneEvery = 500 } = options;
     this.#options = { table, schema };
     const names = namesOf(this.#options);
-    const lockTimeoutMs = Math.ceil(parseDuration(lockTimeout, 'lockTimeout', { positive: true }));
+    const lockTimeoutMs = parseDuration(lockTimeout, 'lockTimeout', { positive: true, whole: true });
     this.#statements = statementsFor(names, Math.min(lockTimeoutMs, LONGEST_LOCK_TIMEOUT_MS));
     this.#run = runInsistently(requireQueryable(pool, 'pool'));
     this.#records = new PostgresRecords(this.#statements, this.#run);

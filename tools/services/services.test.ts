@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { SERVICES, verdictOn } from './services.ts';
+import { SERVICES, verdictOn } from './services.js';
 
 const START = 'start-it --now';
 

@@ -1,9 +1,9 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { Injectable, Module, Scope } from '@nestjs/common';
 import { CircuitBreaker, ResilienceService, Timeout, type ResiliencePolicy } from '@nestjs/resilience';
 import { ConnectedSocket, SubscribeMessage, WebSocketGateway, WebSocketServer } from '@nestjs/websockets';
 import type { Server, Socket } from 'socket.io';
 import { beforeEach, expect, it } from 'vitest';
+import { freePort } from '../../../../tools/services/free-port.js';
 import { Backend, DependencyError, until } from '../fixtures/backend.js';
 import { BOTH, onSockets } from '../fixtures/gateway.js';
 
@@ -88,15 +88,6 @@ class WarehouseGateway {
     this.server.to('packers').emit('asked', 'quotes');
     return backend.call();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-
-  return port;
 }
 
 onSockets(BOTH, 'Policies protect a gateway', (start) => {

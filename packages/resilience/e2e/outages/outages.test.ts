@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../fixtures/backend.js';
 import { startOutage, type Outage, type Outcome } from '../fixtures/outage.js';
 import { PEERS, type Peer, type PeerName } from '../fixtures/outage-peers.js';
-import { verdictOnProgram } from '../fixtures/private-process.js';
+import { verdictOnProgram } from '../../../../tools/services/private-process.js';
 import { describeOn } from '../../../../tools/services/services.js';
 
 const TOLERANCE_MS = 100;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOnProgram } from './fixtures/private-process.js';
+import { verdictOnProgram } from './private-process.js';
 
 describe('Tests that start a server by themselves', () => {
   it('run where it is installed', () => {

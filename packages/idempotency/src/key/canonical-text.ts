@@ -11,11 +11,13 @@ class Token {
 const UNREADABLE = new Token('<unreadable>');
 
 /**
- * Getters and proxies can make structures without an end, so there is one: what lies deeper, or comes after so many
- * values, is left out. A JSON body meets the first above 100 kB of nothing but brackets.
+ * Getters and proxies can make structures without an end, and those are deep: what reaches this depth is cut off there,
+ * and so is everything behind it. A JSON body has to be 100 kB of brackets to get here.
  */
 const MAX_DEPTH = 100_000;
-const MAX_VALUES = 5_000_000;
+
+/** A list of a billion elements may be nothing but a length. A longer one than this is looked at before it is walked through. */
+const LONG_LIST = 1_000_000;
 
 /**
  * One text for all values that mean the same: JSON with the names of every object in order of their UTF-16 code units.
@@ -48,14 +50,14 @@ interface Members {
 
 class CanonicalWriter {
   private text = '';
-  private room = MAX_VALUES;
+  private full = false;
   private readonly open: Members[] = [];
   private readonly ancestors = new Set<object>();
 
   write(root: unknown): string {
     this.value(read({ '': root }, ''));
     for (let members = this.open.at(-1); members !== undefined; members = this.open.at(-1)) {
-      if (members.next < members.size && this.room > 0) this.member(members);
+      if (members.next < members.size && !this.full) this.member(members);
       else this.end(members);
     }
 
@@ -94,7 +96,6 @@ class CanonicalWriter {
   }
 
   private value(value: unknown): void {
-    this.room--;
     if (typeof value === 'string') this.text += JSON.stringify(value);
     else if (typeof value === 'number') this.text += Number.isFinite(value) ? String(value) : 'null';
     else if (typeof value === 'boolean' || value === null) this.text += String(value);
@@ -109,6 +110,7 @@ class CanonicalWriter {
       this.text += '<cycle>';
     } else if (this.open.length === MAX_DEPTH) {
       this.text += '<deeper>';
+      this.full = true;
     } else {
       this.described(source);
     }
@@ -129,6 +131,7 @@ class CanonicalWriter {
   /** Begins a container, or writes what is none. */
   private membersOf(source: object): Members | undefined {
     if (Array.isArray(source)) return this.list(source);
+    if (isPlain(source)) return this.fields(source);
     if (types.isMap(source)) return this.bag(source, 'map', [...Map.prototype.entries.call(source)]);
     if (types.isSet(source)) return this.bag(source, 'set', [...Set.prototype.values.call(source)]);
 
@@ -142,6 +145,10 @@ class CanonicalWriter {
 
   private list(source: readonly unknown[]): Members {
     const size = source.length;
+    if (size > LONG_LIST && Object.keys(source).length < size / 2) {
+      this.text += `<sparse>${size}`;
+      return this.fields(source);
+    }
     this.text += '[';
 
     return { source, values: source, size, end: ']', next: 0 };
@@ -166,6 +173,14 @@ class CanonicalWriter {
 
     return { source, labels, values, size: values.length, end: '}', next: 0 };
   }
+}
+
+/** Most objects: nothing has to be asked about them. */
+function isPlain(source: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(source);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+
+  return !isThenable(source) && !isStream(source);
 }
 
 /** An object that is one value, or a token for what it holds. */

@@ -1,5 +1,6 @@
-import { rejectUnknown, requireObject } from 'holdfast/binding';
+import { OptionError } from 'holdfast/binding';
 import type { IdempotencyStoredPayload, IdempotencyStoredResponse } from '../store.js';
+import { kindOf } from './kind-of.js';
 import { Sealer } from './seal.js';
 import { readResponse } from './stored-response.js';
 import { UnreadableRecordError } from './unreadable-record.js';
@@ -39,10 +40,18 @@ export interface RecordCodec {
 export function createRecordCodec(encryption?: RecordEncryption, path = 'encryption'): RecordCodec {
   if (encryption === undefined) return PLAIN;
 
-  requireObject(encryption, path, 'Write { keys: [...] }, or leave it out.');
-  rejectUnknown(encryption, ['keys'], path);
+  return new SealedCodec(new Sealer(keysIn(encryption, path), `${path}.keys`));
+}
 
-  return new SealedCodec(new Sealer(encryption.keys, `${path}.keys`));
+/** Messages about other options show what was given: here that may be a key in the wrong place. */
+function keysIn(encryption: unknown, path: string): unknown {
+  if (typeof encryption !== 'object' || encryption === null || Array.isArray(encryption)) {
+    throw new OptionError(path, `expected { keys: [...] }, got ${kindOf(encryption)}. Leave it out to store in clear.`);
+  }
+  const unknown = Object.keys(encryption).find((name) => name !== 'keys');
+  if (unknown !== undefined) throw new OptionError(`${path}.${unknown}`, 'unknown option. The only one is keys.');
+
+  return (encryption as { readonly keys?: unknown }).keys;
 }
 
 const PLAIN: RecordCodec = {

@@ -7,6 +7,7 @@ import {
   randomBytes,
   type KeyObject,
 } from 'node:crypto';
+import { types } from 'node:util';
 import { OptionError } from 'holdfast/binding';
 import { kindOf } from './kind-of.js';
 import { UnreadableRecordError } from './unreadable-record.js';
@@ -126,7 +127,7 @@ function deriveKey(key: unknown, path: string): Buffer {
 
     return Buffer.from(hkdfSync('sha256', key, '', KEY_INFO, KEY_LENGTH));
   }
-  if (!(key instanceof Uint8Array)) {
+  if (!types.isUint8Array(key)) {
     throw new OptionError(path, `expected a string or a Buffer, got ${kindOf(key)}. ${REMEDY}`);
   }
   if (key.length !== KEY_LENGTH) {

@@ -4,7 +4,7 @@
  */
 const TESTS = '\\.(test|model)\\.ts$|/(test|e2e)/';
 const ENTRIES =
-  '^packages/holdfast/src/(index|binding|fetch/index|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$|' +
+  '^packages/holdfast/src/(index|binding|nest/index|fetch/index|testing/index)\\.ts$|^packages/resilience/src/index\\.ts$|' +
   '^packages/idempotency/src/(index|stores/(postgres|redis)/index|testing/index)\\.ts$';
 
 module.exports = {
@@ -27,14 +27,21 @@ module.exports = {
       name: 'engine-imports-nothing',
       comment: 'The engine runs on every runtime: no packages, no platform modules.',
       severity: 'error',
-      from: { path: '^packages/holdfast/src/', pathNot: [TESTS, '/host\\.node\\.ts$'] },
-      to: { pathNot: '^packages/holdfast/src/' },
+      from: { path: '^packages/holdfast/src/', pathNot: [TESTS, '/host\\.node\\.ts$', '/src/nest/'] },
+      to: { pathNot: '^packages/holdfast/src/(?!nest/)' },
     },
     {
       name: 'host-imports-node-only',
       severity: 'error',
       from: { path: '^packages/holdfast/src/host\\.node\\.ts$' },
       to: { pathNot: '^packages/holdfast/src/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'shared-by-bindings-without-nest',
+      comment: 'It lies in the package of the engine, which has no dependencies: of Nest it knows types only.',
+      severity: 'error',
+      from: { path: '^packages/holdfast/src/nest/', pathNot: TESTS },
+      to: { pathNot: '^packages/holdfast/src/', dependencyTypesNot: ['core', 'type-only'] },
     },
     {
       name: 'host-only-through-its-alias',
@@ -46,7 +53,7 @@ module.exports = {
     {
       name: 'engine-knows-no-binding',
       severity: 'error',
-      from: { path: '^packages/holdfast/' },
+      from: { path: '^packages/holdfast/', pathNot: '/src/nest/' },
       to: { path: '^(packages/(?!holdfast/)|examples/|bench/)|node_modules/(@nestjs|rxjs|reflect-metadata)/' },
     },
     {
@@ -99,7 +106,7 @@ module.exports = {
       name: 'no-dev-dependencies-in-packages',
       comment: 'What a published package imports, its users must have.',
       severity: 'error',
-      from: { path: '^packages/[^/]+/src/', pathNot: TESTS },
+      from: { path: '^packages/[^/]+/src/', pathNot: [TESTS, '^packages/holdfast/src/nest/'] },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['npm-peer', 'npm-optional'],

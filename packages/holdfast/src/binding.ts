@@ -64,4 +64,3 @@ export { brand } from './brand.js';
 export { discount, isRejection } from './errors.js';
 export { EVENT_TYPES } from './event-types.js';
 export { EventSource, reportError } from './events.js';
-export { isolating } from './isolating.js';

@@ -1,7 +1,7 @@
 import { createParamDecorator } from '@nestjs/common';
 import type { BulkheadOptions, CircuitBreakerOptions, Duration, FallbackOptions } from 'holdfast';
 import { declare, type EntrypointFallback, type RetrySettings } from './entrypoint/metadata.js';
-import { readSignal } from './entrypoint/signal-parameter.js';
+import { readSignal } from 'holdfast/nest';
 import { watched, watchMethods, type Method } from './entrypoint/watched-method.js';
 import type { AttemptTimeout } from './resilience.options.js';
 

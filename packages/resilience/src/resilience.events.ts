@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ResilienceEvent, ResiliencePolicy } from 'holdfast';
-import { isolating } from 'holdfast/binding';
+import { isolating } from 'holdfast/nest';
 import { Observable, Subject } from 'rxjs';
 import { joinApplications } from './degradation/degraded-events.js';
 

@@ -23,7 +23,7 @@ import {
 } from '@nestjs/resilience';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { messageHeader } from '../../src/transports/message-headers.js';
+import { messageHeader } from 'holdfast/nest';
 import { freezeTime } from '../fixtures/application.js';
 import { Backend, DependencyError, isPending, turns, until } from '../fixtures/backend.js';
 import { dataWith } from '../fixtures/message-headers.js';

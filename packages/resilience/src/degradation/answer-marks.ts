@@ -1,6 +1,6 @@
 import { degradedHeaders, isHeaderOfWholeAnswers, type DegradedSection, type SectionTiming } from 'holdfast';
 import type { ResponseState } from '../transports/http-response.js';
-import type { ResponseHead } from '../transports/response-head.js';
+import type { ResponseHead } from 'holdfast/nest';
 import type { DegradedSettings } from './degraded-options.js';
 import type { AnyPartialResponse } from './partial-answer.js';
 

@@ -5,9 +5,17 @@ import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
 import { ApolloPlugin } from '../transports/apollo-plugin.js';
 import type { MessageHandlers } from '../transports/connected-microservices.js';
-import { classesIn, handlersOf, type FoundClass, type Wrapper } from './entry-classes.js';
+import {
+  classesIn,
+  type FoundClass,
+  type Handler,
+  type HandlerKinds,
+  handlersOf,
+  isEntryClass,
+  isHandler,
+  type Wrapper,
+} from 'holdfast/nest';
 import { GraphqlServers } from './graphql-servers.js';
-import { isEntryClass, isHandler, type Handler, type HandlerKinds } from './handler.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';

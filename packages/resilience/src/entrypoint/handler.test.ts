@@ -13,7 +13,7 @@ import {
   takesAcknowledgement,
   writesResponse,
   type Handler,
-} from './handler.js';
+} from 'holdfast/nest';
 
 @Controller('shop')
 class Shop {

@@ -16,7 +16,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { boot, closeAll } from '../../test/boot.js';
 import { Budget, Bulkhead, CircuitBreaker, Fallback, Resilience, ResilienceService, Retry, Timeout } from '../index.js';
 import type { ResilienceModuleOptions } from '../index.js';
-import { describeHandler, isEntryClass } from './handler.js';
+import { describeHandler, isEntryClass } from 'holdfast/nest';
 import { Planner, type Plan } from './plan.js';
 
 afterEach(closeAll);

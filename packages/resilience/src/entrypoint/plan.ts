@@ -13,7 +13,7 @@ import {
 import { PolicyRegistry } from '../registry.js';
 import { checkDecorated } from '../stage-options.js';
 import { AnswerBudgets } from './answer-budgets.js';
-import { describeHandler, methodNameOf, methodsOf, writesResponse, type Handler } from './handler.js';
+import { describeHandler, methodNameOf, methodsOf, writesResponse, type Handler } from 'holdfast/nest';
 import { mergeStages, type Level, type MergedFallback, type MergedStages } from './merge-stages.js';
 import { readDeclarations, type Declarations, type EntrypointFallback } from './metadata.js';
 import { mayEverRepeat, type RetryRule } from './repeatable.js';

@@ -1,7 +1,7 @@
 import { RequestMethod, type ExecutionContext } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { describe, expect, it } from 'vitest';
-import type { HandlerKinds } from './handler.js';
+import type { HandlerKinds } from 'holdfast/nest';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { readSettings } from '../settings.js';
 import type { PolicyRegistry } from '../registry.js';

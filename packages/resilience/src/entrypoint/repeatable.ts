@@ -1,5 +1,5 @@
 import { RequestMethod } from '@nestjs/common';
-import type { HandlerKinds } from './handler.js';
+import type { HandlerKinds } from 'holdfast/nest';
 
 /**
  * Whether a call may be run again. A retry never repeats what may have side effects, unless the handler is declared

@@ -1,4 +1,4 @@
-import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from './handler.js';
+import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from 'holdfast/nest';
 import { hasLimit, type MergedStages } from './merge-stages.js';
 import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { currentScope, isThenable } from 'holdfast/binding';
-import { describeHandler, isHandler, methodsOf } from './handler.js';
+import { describeHandler, isHandler, methodsOf } from 'holdfast/nest';
 
 /**
  * Handlers whose promises are watched. Nest hands an interceptor a stream of the handler's result; once an attempt is

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { takesAcknowledgement } from '../entrypoint/handler.js';
+import { takesAcknowledgement } from 'holdfast/nest';
 
 type Acknowledge = (...answer: unknown[]) => unknown;
 

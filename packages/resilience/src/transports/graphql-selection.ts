@@ -1,4 +1,4 @@
-import type { Directive, GraphqlInfo, Selection } from './graphql-call.js';
+import type { Directive, GraphqlInfo, Selection } from 'holdfast/nest';
 
 type Fragments = Pick<GraphqlInfo, 'fragments' | 'variableValues'>;
 

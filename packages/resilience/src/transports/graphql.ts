@@ -2,20 +2,23 @@ import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
 import type { DegradedSection, ResilienceError } from 'holdfast';
 import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
-import type { HandlerKinds } from '../entrypoint/handler.js';
+import { infoOf, isSubscribing, operationOf, PeerPackage, type GraphqlInfo, type HandlerKinds } from 'holdfast/nest';
 import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.js';
-import { infoOf, isSubscribing, operationOf, type GraphqlInfo } from './graphql-call.js';
 import { GraphqlExchange } from './graphql-exchange.js';
 import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
 import { isPlain, PartialFields, partialsAskedFor, type MissingField } from './graphql-partial.js';
 import { ResponseState } from './http-response.js';
-import { PeerPackage } from './peer-package.js';
+import { binding } from '../binding.js';
 import type { Transport } from './transport.js';
 
 /** GraphQL on any driver: an error is that of its field, in an answer that is 200 as a whole. */
 export class GraphqlTransport implements Transport {
   readonly answersOnce = true;
-  private readonly graphql = new PeerPackage('graphql', () => import('graphql').catch(() => undefined));
+  private readonly graphql = new PeerPackage({
+    name: 'graphql',
+    binding,
+    bundled: () => import('graphql').catch(() => undefined),
+  });
   private readonly marks: AnswerMarks;
 
   constructor(

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { RpcException } from '@nestjs/microservices';
 import { ClientDisconnectedError, SectionFailedError, type ResilienceError } from 'holdfast';
-import type { HandlerKinds } from '../entrypoint/handler.js';
+import type { HandlerKinds } from 'holdfast/nest';
 import { payloadOf } from './client-answer.js';
 import {
   callbackOf,

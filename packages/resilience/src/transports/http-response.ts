@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { HttpServer } from '@nestjs/common';
 import { isClientGone, onClientGone } from 'holdfast/binding';
-import { beforeHead, type ResponseHead } from './response-head.js';
+import { beforeHead, type ResponseHead } from 'holdfast/nest';
 import { followTransfer, isStreamedBody, onResponseOver, type TransferOutcome } from './transfer.js';
 import type { Exchange, StreamedBodies } from './transport.js';
 

@@ -1,6 +1,6 @@
 import { KafkaContext, MqttContext, NatsContext, RedisContext, RmqContext, TcpContext } from '@nestjs/microservices';
 import { describe, expect, it } from 'vitest';
-import { messageHeader } from './message-headers.js';
+import { messageHeader } from 'holdfast/nest';
 
 const NAME = 'x-request-timeout-ms';
 

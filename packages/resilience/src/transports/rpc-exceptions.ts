@@ -1,12 +1,14 @@
 import type { ResilienceError } from 'holdfast';
-import type { HandlerKinds } from '../entrypoint/handler.js';
-import { PeerPackage } from './peer-package.js';
+import { type HandlerKinds, PeerPackage } from 'holdfast/nest';
+import { binding } from '../binding.js';
 
 /** The errors of `@nestjs/microservices`, which an application without messages need not have. */
 export class RpcExceptions {
-  private readonly microservices = new PeerPackage('@nestjs/microservices', () =>
-    import('@nestjs/microservices').catch(() => undefined),
-  );
+  private readonly microservices = new PeerPackage({
+    name: '@nestjs/microservices',
+    binding,
+    bundled: () => import('@nestjs/microservices').catch(() => undefined),
+  });
 
   async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
     if (kinds.some(({ rpc }) => rpc)) await this.microservices.load();

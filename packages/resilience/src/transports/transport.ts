@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ResilienceError } from 'holdfast';
-import type { HandlerKinds } from '../entrypoint/handler.js';
+import type { HandlerKinds } from 'holdfast/nest';
 import type { TransferOutcome } from './transfer.js';
 
 /** How calls come into an application, and how answers leave it. */

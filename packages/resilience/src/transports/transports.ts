@@ -1,7 +1,6 @@
 import type { ExecutionContext, FactoryProvider } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { handlerKindsIn } from '../entrypoint/entry-classes.js';
-import type { HandlerKinds } from '../entrypoint/handler.js';
+import { type HandlerKinds, handlerKindsIn } from 'holdfast/nest';
 import { PolicyRegistry } from '../registry.js';
 import { GraphqlNotes, type ApolloAnswer } from './graphql-notes.js';
 import { GraphqlTransport } from './graphql.js';

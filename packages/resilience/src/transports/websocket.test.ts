@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { WebSocketGateway } from '@nestjs/websockets';
 import { CircuitOpenError } from 'holdfast';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { describeHandler } from '../entrypoint/handler.js';
+import { describeHandler } from 'holdfast/nest';
 import { WebSocketTransport } from './websocket.js';
 
 const down = new CircuitOpenError('carrier', 1_001);

@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { WsException } from '@nestjs/websockets';
 import type { ResilienceError } from 'holdfast';
-import type { HandlerKinds } from '../entrypoint/handler.js';
+import { PeerPackage, type HandlerKinds } from 'holdfast/nest';
 import { Acknowledgement } from './acknowledgement.js';
 import { payloadOf } from './client-answer.js';
 import { isCaughtByFilter } from './exception-filters.js';
-import { PeerPackage } from './peer-package.js';
+import { binding } from '../binding.js';
 import type { Transport } from './transport.js';
 import { WebSocketMessage } from './websocket-message.js';
 
@@ -18,9 +18,11 @@ export class WebSocketTransport implements Transport {
   readonly answersOnce = false;
   /** Filters would hear of a failure, and nobody else. */
   readonly endsSilently = true;
-  private readonly websockets = new PeerPackage('@nestjs/websockets', () =>
-    import('@nestjs/websockets').catch(() => undefined),
-  );
+  private readonly websockets = new PeerPackage({
+    name: '@nestjs/websockets',
+    binding,
+    bundled: () => import('@nestjs/websockets').catch(() => undefined),
+  });
 
   async prepare(kinds: readonly HandlerKinds[]): Promise<void> {
     if (kinds.some(({ websocket }) => websocket)) await this.websockets.load();

@@ -1,4 +1,4 @@
-import { isThenable } from './scope.js';
+import { isThenable } from '../scope.js';
 
 type Next = (value: never) => unknown;
 

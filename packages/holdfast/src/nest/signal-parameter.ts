@@ -1,4 +1,4 @@
-import { currentScope } from 'holdfast/binding';
+import { currentScope } from '../scope.js';
 
 const READS_SIGNAL = Symbol.for('nestjs.resilience.reads-signal');
 

@@ -1,5 +1,5 @@
-import 'reflect-metadata';
-import { RequestMethod } from '@nestjs/common';
+import type {} from 'reflect-metadata';
+import type { RequestMethod } from '@nestjs/common';
 import { readsSignal } from './signal-parameter.js';
 
 /**
@@ -27,6 +27,9 @@ const PASSTHROUGH = '__responsePassthrough__';
 const ACKNOWLEDGEMENT = /^13:/;
 /** `@Res()` and `@Next()`, as the keys of the parameters' metadata begin. */
 const RESPONSE_OR_NEXT = /^[12]:/;
+
+/** `RequestMethod.ALL`, without the package. */
+const EVERY_METHOD: RequestMethod.ALL = 5;
 
 export type GraphqlPart = 'query' | 'mutation' | 'subscription' | 'field';
 
@@ -74,7 +77,7 @@ function kindsOf(method: Function): HandlerKinds {
 
   return {
     http: Reflect.hasMetadata(HTTP_PATH, method)
-      ? ((Reflect.getMetadata(HTTP_METHOD, method) as RequestMethod | undefined) ?? RequestMethod.ALL)
+      ? ((Reflect.getMetadata(HTTP_METHOD, method) as RequestMethod | undefined) ?? EVERY_METHOD)
       : undefined,
     serverSentEvents: Reflect.getMetadata(SERVER_SENT_EVENTS, method) === true,
     graphql: graphqlPartOf(method),

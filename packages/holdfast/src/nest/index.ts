@@ -1,0 +1,31 @@
+/**
+ * What the bindings for NestJS share. Internal, and not for the engine itself: it may change with any release, so a
+ * binding depends on exactly one version.
+ */
+
+// What Nest knows of an application
+export { classesIn, handlerKindsIn, handlersOf, type FoundClass, type Wrapper } from './entry-classes.js';
+export {
+  asksForSignal,
+  describeHandler,
+  hasScheduledTimeout,
+  isEntryClass,
+  isHandler,
+  methodNameOf,
+  methodsOf,
+  takesAcknowledgement,
+  writesResponse,
+  type GraphqlPart,
+  type Handler,
+  type HandlerKinds,
+} from './handler.js';
+export { readSignal } from './signal-parameter.js';
+
+// Calls and answers
+export { messageHeader } from './message-headers.js';
+export { beforeHead, type ResponseHead } from './response-head.js';
+export { infoOf, operationOf, pathOf, type Directive, type GraphqlInfo, type Selection } from './graphql-call.js';
+
+// Other packages
+export { PeerPackage, type Binding, type PeerPackageOptions } from './peer-package.js';
+export { isolating } from './isolating.js';

@@ -4,7 +4,7 @@
  */
 
 // What Nest knows of an application
-export { classesIn, handlerKindsIn, handlersOf, type FoundClass, type Wrapper } from './entry-classes.js';
+export { classesIn, handlerKindsIn, handlersOf, type FoundClass, type Module, type Wrapper } from './entry-classes.js';
 export {
   asksForSignal,
   describeHandler,
@@ -24,7 +24,7 @@ export { readSignal } from './signal-parameter.js';
 // Calls and answers
 export { messageHeader } from './message-headers.js';
 export { beforeHead, type ResponseHead } from './response-head.js';
-export { infoOf, operationOf, pathOf, type Directive, type GraphqlInfo, type Selection } from './graphql-call.js';
+export { infoOf, isSubscribing, operationOf, pathOf, type Directive, type GraphqlInfo, type Selection } from './graphql-call.js';
 
 // Other packages
 export { PeerPackage, type Binding, type PeerPackageOptions } from './peer-package.js';

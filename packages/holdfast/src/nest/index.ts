@@ -24,7 +24,15 @@ export { readSignal } from './signal-parameter.js';
 // Calls and answers
 export { messageHeader } from './message-headers.js';
 export { beforeHead, type ResponseHead } from './response-head.js';
-export { infoOf, isSubscribing, operationOf, pathOf, type Directive, type GraphqlInfo, type Selection } from './graphql-call.js';
+export {
+  infoOf,
+  isSubscribing,
+  operationOf,
+  pathOf,
+  type Directive,
+  type GraphqlInfo,
+  type Selection,
+} from './graphql-call.js';
 
 // Other packages
 export { PeerPackage, type Binding, type PeerPackageOptions } from './peer-package.js';

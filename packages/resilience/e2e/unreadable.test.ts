@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { onBothAdapters } from './fixtures/application.js';
 import { onEachServer } from './fixtures/graphql.js';
 import { closeGrpcAfterEach, startGrpc } from './fixtures/grpc.js';
-import { onTransports, patternOf } from './fixtures/microservice.js';
+import { EVERY_TRANSPORT, onTransports, patternOf } from './fixtures/microservice.js';
 
 /**
  * Applications make errors of our classes too, and may have made them so that they throw when they are read. Whoever
@@ -61,7 +61,7 @@ onBothAdapters('An error that does not let itself be read', (start) => {
   });
 });
 
-onTransports(['TCP'], 'An error that does not let itself be read', (start) => {
+onTransports(EVERY_TRANSPORT, 'An error that does not let itself be read', (start) => {
   it.each(HANDLERS)('is answered as an error of nobody’s (%s)', async (name) => {
     const { send } = await start({ controllers: [Handlers] });
 

@@ -1,1 +1,2 @@
-export type { IdempotencyStore } from '../../store.js';
+export { RedisIdempotencyStore, type RedisIdempotencyStoreOptions } from './redis-store.js';
+export type { IoredisClient, NodeRedisClient, NodeRedisScriptInput, RedisClient } from './redis-client.js';

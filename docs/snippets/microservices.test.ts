@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { TimeoutPolicy } from '@nestjs/resilience';
 import { Observable } from 'rxjs';
 import { describe, vi } from 'vitest';
-import { OrderEvents, Warehouse, WarehouseModule } from './microservices.js';
+import { Warehouse, WarehouseModule } from './microservices.js';
 // #region testing
 import type { AddressInfo, Server } from 'node:net';
 import type { INestMicroservice } from '@nestjs/common';
@@ -51,18 +51,6 @@ describe('the page on microservices shows', () => {
 
     await expect(ask('quotes')).rejects.toStrictEqual(shown);
     expect(carrier.calls).toHaveLength(1);
-  });
-
-  it('a delivery that is acknowledged by the attempt that succeeds', async () => {
-    scriptCarrier([{ hang: true }]);
-    const ack = vi.fn();
-    const context = { getChannelRef: () => ({ ack }), getMessage: () => 'delivery' };
-    const attempt = new TimeoutPolicy('10ms').execute(({ signal }) =>
-      new OrderEvents().onPlaced('1001', context as never, signal),
-    );
-
-    await expect(attempt).rejects.toMatchObject({ code: 'TIMEOUT' });
-    expect(ack).not.toHaveBeenCalled();
   });
 
   it('a client, as its module wires it, whose calls end with their attempt', async () => {

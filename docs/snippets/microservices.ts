@@ -1,8 +1,8 @@
 import { Controller, Inject, Injectable, Module } from '@nestjs/common';
 import { fetchQuotes, type Quote } from './carrier.js';
 // #region handlers
-import { Ctx, EventPattern, MessagePattern, Payload, type RmqContext } from '@nestjs/microservices';
-import { Resilience, Retry, Signal, Timeout } from '@nestjs/resilience';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { Resilience, Retry, Signal } from '@nestjs/resilience';
 
 @Controller()
 export class QuotesHandlers {
@@ -17,24 +17,6 @@ export class QuotesHandlers {
   @Retry({ attempts: 3, backoff: { delay: '10ms' } }) // safe to run twice: the handler itself says so
   getQuotesAgain(@Payload() orderId: string, @Signal() signal: AbortSignal): Promise<readonly Quote[]> {
     return fetchQuotes(orderId, signal);
-  }
-}
-// #endregion
-
-// #region acknowledge
-interface Channel {
-  ack(message: unknown): void;
-}
-
-@Controller()
-export class OrderEvents {
-  @EventPattern<string>('orders.placed')
-  @Timeout('5s')
-  @Retry({ attempts: 3 })
-  async onPlaced(@Payload() orderId: string, @Ctx() context: RmqContext, @Signal() signal: AbortSignal): Promise<void> {
-    await fetchQuotes(orderId, signal);
-    // Last, and once: an attempt that fails before this line leaves the delivery alone.
-    (context.getChannelRef() as Channel).ack(context.getMessage());
   }
 }
 // #endregion

@@ -66,10 +66,13 @@ class QuotesResolver {
   }
 }
 
+/** As applications write it; drivers pass one object or the request itself. */
+const onlyRequest = (given: { readonly req?: object }) => ({ req: given.req ?? given });
+
 onEachServer('GraphQL over HTTP/2', (start, server) => {
-  const startQuotes = async (options: ResilienceModuleOptions = {}) => {
+  const startQuotes = async (options: ResilienceModuleOptions = {}, graphql = {}) => {
     const adapter = http2AdapterOf(server.endsWith('Express') ? 'express' : 'fastify');
-    const app = await start({ providers: [QuotesResolver], adapter, options });
+    const app = await start({ providers: [QuotesResolver], adapter, options, graphql });
     const connection = connectTo(app.url);
     return { ...app, connection, ask: async (query: string, headers = {}) => bodyOf(post(connection, query, headers)) };
   };
@@ -137,11 +140,16 @@ onEachServer('GraphQL over HTTP/2', (start, server) => {
     expect((await answer).body.errors?.[0]?.extensions).toEqual({ code: 'DEADLINE_EXCEEDED', httpStatus: 504 });
   });
 
-  it.each(['the request', 'the connection'])('ends a query whose client gives up %s', async (what) => {
-    const { connection, events, log, resilience } = await startQuotes();
+  it.each([
+    ['the request', {}],
+    ['the connection', {}],
+    ['the request, which is all that resolvers know', { context: onlyRequest }],
+    ['the connection, where resolvers know the request only', { context: onlyRequest }],
+  ])('ends a query whose client gives up %s', async (what, graphql) => {
+    const { connection, events, log, resilience } = await startQuotes({}, graphql);
     const stream = post(connection, '{ a: quotes b: quotes }').on('error', () => {});
     const [first, second] = [await backend.reached(1), await backend.reached(2)];
-    if (what === 'the request') stream.close(constants.NGHTTP2_CANCEL);
+    if (what.startsWith('the request')) stream.close(constants.NGHTTP2_CANCEL);
     else connection.destroy();
 
     await until(() => first.state === 'cancelled' && second.state === 'cancelled');

@@ -1,0 +1,128 @@
+import type { CallHandler, ExecutionContext } from '@nestjs/common';
+import type { Subscriber, Subscription } from 'rxjs';
+import type { HeldCall } from '../execution/held-call.js';
+import type { KeyedCall } from '../execution/keyed-call.js';
+import type { KeyedCalls } from '../execution/keyed-calls.js';
+import { IdempotencyRejectedError } from '../execution/rejection.js';
+import type { IdempotencyEvents } from '../idempotency.events.js';
+import type { IdempotencyStoredResponse } from '../store.js';
+import type { Transport } from '../transports/transport.js';
+import type { WarnOnce } from '../warn-once.js';
+import { CallIdentity } from './call-identity.js';
+import type { HandlerPlan } from './handler-plans.js';
+import { HandlerRun, type HandlerEnd } from './handler-run.js';
+import { OutcomeChoice, type Choice } from './outcome-choice.js';
+
+export interface ProtectedCallParts {
+  readonly plan: HandlerPlan;
+  readonly transport: Transport;
+  readonly calls: KeyedCalls;
+  readonly events: IdempotencyEvents;
+  readonly warnings: WarnOnce;
+  readonly context: ExecutionContext;
+  readonly next: CallHandler;
+}
+
+/** One call of a decorated handler, from its key to its answer. */
+export class ProtectedCall {
+  private readonly left = new AbortController();
+  private run: HandlerRun | undefined = undefined;
+  private unprotected: Subscription | undefined = undefined;
+
+  constructor(
+    private readonly parts: ProtectedCallParts,
+    private readonly subscriber: Subscriber<unknown>,
+  ) {}
+
+  /** Never rejects: what goes wrong is the answer. */
+  async answer(): Promise<void> {
+    const { transport, context } = this.parts;
+    try {
+      await this.decide();
+    } catch (error) {
+      this.subscriber.error(error instanceof IdempotencyRejectedError ? transport.reject(error, context) : error);
+    }
+  }
+
+  /** Nobody waits for the answer any more. */
+  leave(): void {
+    this.left.abort();
+    this.run?.leave();
+    this.unprotected?.unsubscribe();
+  }
+
+  private async decide(): Promise<void> {
+    const { calls } = this.parts;
+    const call = await this.identify();
+    if (this.left.signal.aborted) return;
+    if (call === undefined) return this.passThrough();
+
+    const admission = await calls.admit(call, this.left.signal);
+    if (admission.kind === 'run') return await this.handle(admission.held);
+    if (admission.kind === 'unprotected') return this.passThrough();
+
+    this.replay(admission.response);
+  }
+
+  private async identify(): Promise<KeyedCall | undefined> {
+    const { plan, transport, warnings, context, events } = this.parts;
+    try {
+      return await new CallIdentity(plan, transport, warnings).of(context);
+    } catch (error) {
+      if (error instanceof IdempotencyRejectedError) {
+        const { code, status } = error;
+        events.emit({ type: 'rejected', context: transport.context, handler: plan.source, code, status });
+      }
+      throw error;
+    }
+  }
+
+  private passThrough(): void {
+    if (this.left.signal.aborted) return;
+
+    this.unprotected = this.parts.next.handle().subscribe(this.subscriber);
+  }
+
+  private replay(response: IdempotencyStoredResponse): void {
+    this.subscriber.next(this.parts.transport.replay(response, this.parts.context));
+    this.subscriber.complete();
+  }
+
+  private async handle(held: HeldCall): Promise<void> {
+    // Taken for somebody who has left meanwhile.
+    if (this.left.signal.aborted) return await held.free('unsubscribed');
+
+    const { transport, next } = this.parts;
+    const run = new HandlerRun({
+      answersOnce: transport.answersOnce,
+      emit: (value) => this.subscriber.next(value),
+    });
+    this.run = run;
+    const end = await held.run(() => run.run(() => next.handle()));
+    // First the store, then the caller: who repeats the call as soon as it has been answered meets the record.
+    await settle(held, this.choiceOf(end, held));
+    this.pass(end);
+  }
+
+  private choiceOf(end: HandlerEnd, held: HeldCall): Choice {
+    const { plan, transport, warnings, context } = this.parts;
+    const choice = new OutcomeChoice(plan, transport, warnings);
+    if (end.kind === 'empty') return choice.ofNothing();
+    if (end.kind === 'streamed') return choice.ofStream();
+
+    return choice.of(end, context, held.reports);
+  }
+
+  private pass(end: HandlerEnd): void {
+    if (end.kind === 'error') return this.subscriber.error(end.error);
+    if (end.kind === 'streamed' && end.error !== undefined) return this.subscriber.error(end.error.reason);
+
+    if (end.kind === 'value') this.subscriber.next(end.value);
+    this.subscriber.complete();
+  }
+}
+
+async function settle(held: HeldCall, choice: Choice): Promise<void> {
+  if ('keep' in choice) await held.keepOutcome(choice.keep);
+  else await held.free(choice.free);
+}

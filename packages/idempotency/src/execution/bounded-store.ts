@@ -1,0 +1,116 @@
+import { now, show } from 'holdfast/binding';
+import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../store.js';
+
+export type StoreMethod = keyof IdempotencyStore;
+
+/** A call of the store that did not answer in time. What it was to do may happen all the same. */
+export class IdempotencyStoreTimeoutError extends Error {
+  override readonly name = 'IdempotencyStoreTimeoutError';
+
+  constructor(
+    readonly method: StoreMethod,
+    /** Milliseconds. */
+    readonly timeout: number,
+  ) {
+    super(`The idempotency store did not answer ${method}() within ${timeout}ms`);
+  }
+}
+
+/** A timer that comes later than this was held up, and so may have been the answer that it waits for. */
+const LATE_MS = 50;
+
+/**
+ * The store, as far as it can be relied on: no call of it takes longer than the limit or throws at once, and what it
+ * answers is an answer.
+ */
+export class BoundedStore {
+  constructor(
+    private readonly source: () => IdempotencyStore,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Of a call that fails, no lock stays behind, as far as anybody can reach the store. */
+  async acquire(lock: LockClaim): Promise<IdempotencyAcquireResult> {
+    const { key, owner, fingerprint, lockTtl } = lock;
+    const asked = settled(() => this.source().acquire(key, owner, fingerprint, lockTtl));
+    try {
+      return requireResult(await this.inTime('acquire', asked));
+    } catch (error) {
+      this.withdraw(lock, asked);
+      throw error;
+    }
+  }
+
+  complete(...given: Parameters<IdempotencyStore['complete']>): Promise<boolean> {
+    return this.decide('complete', () => this.source().complete(...given));
+  }
+
+  release(key: string, owner: string): Promise<boolean> {
+    return this.decide('release', () => this.source().release(key, owner));
+  }
+
+  extend(key: string, owner: string, lockTtl: number): Promise<boolean> {
+    return this.decide('extend', () => this.source().extend(key, owner, lockTtl));
+  }
+
+  private async decide(method: StoreMethod, ask: () => Promise<boolean>): Promise<boolean> {
+    const answer: unknown = await this.inTime(method, settled(ask));
+    if (typeof answer === 'boolean') return answer;
+
+    throw new Error(`The idempotency store answered ${method}() with ${show(answer)}. Expected true or false.`);
+  }
+
+  /** The lock may have been taken although nobody was told, or may be taken any time from now on. */
+  private withdraw({ key, owner }: LockClaim, asked: Promise<IdempotencyAcquireResult>): void {
+    const free = (): void => void settled(() => this.source().release(key, owner)).catch(() => {});
+    free();
+    asked.then(
+      (late) => (late as Partial<IdempotencyAcquireResult> | null | undefined)?.state === 'acquired' && free(),
+      () => {},
+    );
+  }
+
+  private inTime<T>(method: StoreMethod, asked: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const dueAt = now() + this.timeoutMs;
+      const giveUp = (): void => reject(new IdempotencyStoreTimeoutError(method, this.timeoutMs));
+      const timer = setTimeout(() => {
+        // An answer that has arrived while the event loop was held is read before it is called late.
+        if (now() - dueAt > LATE_MS) setImmediate(giveUp);
+        else giveUp();
+      }, this.timeoutMs);
+      timer.unref();
+      asked.finally(() => clearTimeout(timer)).then(resolve, reject);
+    });
+  }
+}
+
+/** What is asked for when a lock is to be taken. */
+export interface LockClaim {
+  readonly key: string;
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly lockTtl: number;
+}
+
+/** A store may throw where it should reject. */
+async function settled<T>(ask: () => Promise<T>): Promise<T> {
+  return await ask();
+}
+
+function requireResult(answer: unknown): IdempotencyAcquireResult {
+  const { state, fingerprint, response } = (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<
+    Record<string, unknown>
+  >;
+  if (state === 'acquired') return { state };
+  if (typeof fingerprint === 'string') {
+    if (state === 'in-flight') return { state, fingerprint };
+    // Whether it can be read is for others to find out.
+    if (state === 'completed') return { state, fingerprint, response: response as IdempotencyStoredPayload };
+  }
+
+  throw new Error(
+    `The idempotency store answered acquire() with ${show(answer)}, state ${show(state)}, fingerprint ` +
+      `${show(fingerprint)}. Expected { state: 'acquired' | 'in-flight' | 'completed' }, the last two with a fingerprint.`,
+  );
+}

@@ -1,0 +1,106 @@
+import { now, runInScope } from 'holdfast/binding';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IdempotencyReleasedEvent } from '../idempotency.events.js';
+import type { RecordCodec } from '../record/record-codec.js';
+import type { IdempotencyStore, IdempotencyStoredPayload, IdempotencyStoredResponse } from '../store.js';
+import type { BoundedStore } from './bounded-store.js';
+import type { CallReports } from './call-reports.js';
+import type { KeyedCall } from './keyed-call.js';
+import { IdempotencyLockLostError, type Lock } from './lock.js';
+import { OutcomeWrite } from './outcome-write.js';
+
+export interface HeldCallParts {
+  readonly store: BoundedStore;
+  readonly codec: RecordCodec;
+  readonly reports: CallReports;
+}
+
+const current = new AsyncLocalStorage<HeldCall>();
+
+/** The status of what a handler keeps by itself, before anybody knows how it ends. */
+const STORED_BY_HANDLER = 200;
+
+/** The call that the running code belongs to. */
+export function currentCall(): HeldCall | undefined {
+  return current.getStore();
+}
+
+/** A call that holds the lock of its key: it ends with exactly one of {@link keepOutcome} and {@link free}. */
+export class HeldCall {
+  /** Settles when nothing is left to do for it. */
+  readonly over: Promise<void>;
+  private joined: IdempotencyStoredPayload | undefined = undefined;
+  private end!: (rest?: Promise<void>) => void;
+
+  constructor(
+    readonly call: KeyedCall,
+    readonly lock: Lock,
+    private readonly parts: HeldCallParts,
+  ) {
+    this.over = new Promise((resolve) => (this.end = resolve));
+    this.lock.keep();
+  }
+
+  get reports(): CallReports {
+    return this.parts.reports;
+  }
+
+  /** Runs the handler. Its ambient attempt aborts when the lock is lost. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const since = now();
+    try {
+      return await runInScope({ signal: this.lock.signal }, () => current.run(this, work));
+    } finally {
+      this.reports.executed(now() - since);
+    }
+  }
+
+  /** Keeps an outcome for calls to come. Resolves, and never rejects, when the caller may have its answer. */
+  async keepOutcome(response: IdempotencyStoredResponse): Promise<void> {
+    const { codec, store, reports } = this.parts;
+    let payload: IdempotencyStoredPayload;
+    try {
+      payload = codec.write(this.call.recordKey, response);
+    } catch (error) {
+      reports.warn(`the outcome cannot be stored: ${String(error)}`);
+      return this.free('unstorable');
+    }
+
+    const { call, lock, joined } = this;
+    const { rest } = await new OutcomeWrite({ call, lock, store, reports, joined }).write(payload, response.status);
+    this.end(rest);
+  }
+
+  /**
+   * Keeps an outcome by way of another store on the same records, such as one that takes part in a transaction.
+   *
+   * @throws IdempotencyLockLostError when somebody else may have the key: the transaction has to be rolled back.
+   */
+  async keepOutcomeIn(store: IdempotencyStore, response: IdempotencyStoredResponse): Promise<void> {
+    const { recordKey, settings, handler } = this.call;
+    const payload = this.parts.codec.write(recordKey, response);
+    if (!(await store.complete(recordKey, this.lock.owner, payload, settings.ttl))) {
+      throw new IdempotencyLockLostError(handler);
+    }
+
+    this.joined = payload;
+  }
+
+  /** Gives the key back: the next call with it runs the handler. Never rejects. */
+  async free(reason: IdempotencyReleasedEvent['reason']): Promise<void> {
+    const { store, reports } = this.parts;
+    const since = now();
+    this.lock.letGo();
+    try {
+      if (await store.release(this.call.recordKey, this.lock.owner)) reports.released(reason, now() - since);
+      // Its transaction was committed before the handler failed: what was kept there holds.
+      else if (this.joined !== undefined) reports.stored(STORED_BY_HANDLER, now() - since);
+      else reports.lockLost('release', 'the lock was lost before the key was released');
+    } catch (error) {
+      reports.storeFailed('release', error, now() - since);
+      reports.lockLost('release', 'the key could not be released and stays locked until lockTtl is over');
+    } finally {
+      this.end();
+    }
+  }
+}

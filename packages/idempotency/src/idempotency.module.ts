@@ -1,0 +1,66 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { OptionError, rejectUnknown, requireObject } from 'holdfast/binding';
+import { BootChecks } from './entrypoint/boot-checks.js';
+import { IdempotencyEvents } from './idempotency.events.js';
+import { IdempotencyInterceptor } from './idempotency.interceptor.js';
+import {
+  ConfigurableModuleClass,
+  type IdempotencyModuleAsyncOptions,
+  type IdempotencyModuleOptions,
+} from './idempotency.options.js';
+import { IdempotencyRuntime } from './idempotency.runtime.js';
+import { IdempotencyService } from './idempotency.service.js';
+import { IdempotencyStorage } from './idempotency.storage.js';
+import { Transports } from './transports/transports.js';
+
+const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
+const ASYNC_KNOWN = [
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+  'isGlobal',
+];
+
+/**
+ * Answers repeated calls of decorated handlers from a store. Register it once, in the root module and before
+ * `ResilienceModule`, so that a repeated call is answered before any breaker, bulkhead or retry.
+ */
+@Module({
+  providers: [
+    IdempotencyStorage,
+    IdempotencyEvents,
+    IdempotencyRuntime,
+    IdempotencyService,
+    Transports,
+    IdempotencyInterceptor,
+    BootChecks,
+    { provide: APP_INTERCEPTOR, useExisting: IdempotencyInterceptor },
+  ],
+  exports: [IdempotencyStorage, IdempotencyEvents, IdempotencyService],
+})
+export class IdempotencyModule extends ConfigurableModuleClass {
+  /** @throws TypeError naming the option, when the application is built. */
+  static override forRoot(options: IdempotencyModuleOptions = {}): DynamicModule {
+    requireObject(options, 'IdempotencyModule', 'forRoot() takes { ttl, scope, … }.');
+
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: IdempotencyModuleAsyncOptions): DynamicModule {
+    requireObject(options, 'IdempotencyModule', ASYNC_HINT);
+    rejectUnknown(options, ASYNC_KNOWN, 'IdempotencyModule');
+    const { useFactory, useClass, useExisting } = options;
+    if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
+      throw new OptionError(
+        'IdempotencyModule',
+        `forRootAsync() was given nothing that makes the options. ${ASYNC_HINT}`,
+      );
+    }
+
+    return super.forRootAsync(options);
+  }
+}

@@ -1,0 +1,47 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { withPath } from 'holdfast/binding';
+import { BoundedStore } from './execution/bounded-store.js';
+import { KeyedCalls } from './execution/keyed-calls.js';
+import { RunningCalls } from './execution/running-calls.js';
+import { IdempotencyEvents } from './idempotency.events.js';
+import { IDEMPOTENCY_MODULE_OPTIONS, type IdempotencyModuleOptions } from './idempotency.options.js';
+import { IdempotencyStorage } from './idempotency.storage.js';
+import { createRecordCodec } from './record/record-codec.js';
+import { readModuleSettings, type ModuleSettings } from './settings.js';
+import { WarnOnce } from './warn-once.js';
+
+/** What calls with keys need, of one application: on every transport, and of the service. */
+@Injectable()
+export class IdempotencyRuntime implements OnModuleInit, OnApplicationShutdown {
+  readonly settings: ModuleSettings;
+  readonly calls: KeyedCalls;
+  readonly warnings = new WarnOnce();
+  private readonly running = new RunningCalls();
+
+  constructor(
+    @Inject(IDEMPOTENCY_MODULE_OPTIONS) options: IdempotencyModuleOptions,
+    private readonly storage: IdempotencyStorage,
+    readonly events: IdempotencyEvents,
+  ) {
+    const settings = withPath('IdempotencyModule', () => readModuleSettings(options));
+    this.settings = settings;
+    this.calls = new KeyedCalls({
+      store: new BoundedStore(() => storage.source, settings.storeTimeoutMs),
+      codec: withPath('IdempotencyModule', () => createRecordCodec(settings.encryption)),
+      events,
+      running: this.running,
+      exposeKeys: settings.exposeKeys,
+    });
+  }
+
+  /** @internal */
+  onModuleInit(): void {
+    this.storage.lock(this.settings);
+  }
+
+  /** @internal */
+  async onApplicationShutdown(): Promise<void> {
+    await this.running.drain(this.settings.shutdownGraceMs);
+    this.events.close();
+  }
+}

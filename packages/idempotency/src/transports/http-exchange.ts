@@ -1,0 +1,62 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { IdempotencyStoredResponse } from '../store.js';
+
+/** What requests of Express and Fastify have in common. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly originalUrl?: string;
+  /** As the framework trusts proxies to tell it. */
+  readonly hostname?: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders?: readonly string[];
+  readonly raw?: { readonly rawHeaders?: readonly string[] };
+  readonly body?: unknown;
+  readonly user?: unknown;
+}
+
+/** What responses of Express and Fastify have in common. */
+export interface HttpResponse {
+  readonly statusCode: number;
+  readonly headersSent?: boolean;
+  /** Fastify: also when a handler has taken the response over. */
+  readonly sent?: boolean;
+  readonly raw?: { readonly headersSent?: boolean };
+  getHeader?(name: string): unknown;
+}
+
+export function requestOf(context: ExecutionContext): HttpRequest {
+  return context.getArgByIndex<HttpRequest>(0);
+}
+
+export function responseOf(context: ExecutionContext): HttpResponse {
+  return context.getArgByIndex<HttpResponse>(1);
+}
+
+/**
+ * The lines of a header as they came. Node joins them, so that several would look like one; a value that middleware has
+ * put there is only among the joined ones.
+ *
+ * @param name In lower case.
+ */
+export function headerLines(request: HttpRequest, name: string): readonly string[] | undefined {
+  const raw = (request.raw ?? request).rawHeaders ?? [];
+  const lines = raw.filter((_line, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === name);
+  if (lines.length > 1) return lines;
+
+  const value = request.headers[name];
+  return value === undefined ? undefined : [value].flat();
+}
+
+/** Those of these headers that are set, as they are kept. */
+export function headersOf(response: HttpResponse, names: readonly string[]): IdempotencyStoredResponse['headers'] {
+  const found = names.map((name) => [name, response.getHeader?.(name)] as const);
+
+  return Object.fromEntries(
+    found.flatMap(([name, value]) => {
+      if (value === undefined || value === null) return [];
+      return [[name, Array.isArray(value) ? value.map(String) : String(value as string | number)]];
+    }),
+  );
+}

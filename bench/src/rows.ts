@@ -142,6 +142,7 @@ const sections: readonly Row[] = [
     against: 'one of 10',
     measure: 'ratio',
     hooks: 'on',
+    target: always(1.15),
     sides: async () => (await import('./cases/fan-out.js')).sectionAmongMany(),
   },
 ];

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { measuredNode } from './measured-node.js';
 import type { SliceReply, SliceRequest } from './measured-process.js';
 import type { Row } from './rows.js';
 
@@ -22,7 +23,7 @@ export class CaseProcess {
   /** Starts a process on the Node of `BENCH_NODE`, or on this one's, and waits until its sides are ready. */
   static async start(row: Row, hooks: 'off' | 'on'): Promise<CaseProcess> {
     const child = fork(ENTRY, [row.id, hooks], {
-      execPath: process.env['BENCH_NODE'] ?? process.execPath,
+      execPath: measuredNode(),
       execArgv: row.measure === 'memory' ? ROOMY_HEAP : [],
     });
     const answer = await nextReply(child);

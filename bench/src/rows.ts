@@ -258,6 +258,14 @@ const underLoad: readonly Row[] = [
     sides: async () => (await import('./cases/home-under-load.js')).homeUnderLoad(),
   },
   {
+    id: 'home-over-by-hand',
+    title: 'the same, over the page by hand',
+    against: 'by hand',
+    measure: 'lateness',
+    hooks: 'on',
+    sides: async () => (await import('./cases/home-under-load.js')).homeOverByHand(),
+  },
+  {
     id: 'home-in-lockstep',
     title: 'the same, all 200 at one instant',
     against: 'its deadline',

@@ -28,21 +28,47 @@ export function homeInLockstep(): Promise<Sides> {
   return homeAskedBy((url) => askAll(url, TOGETHER));
 }
 
-async function homeAskedBy(ask: Ask): Promise<Sides> {
-  const server = await HomeServer.start();
-  await askAll(server.page, WARM_UP);
+/**
+ * The page under load over the same one by hand, asked at the same pace in turn: what is late in both is the machine's and
+ * the platform's.
+ */
+export async function homeOverByHand(): Promise<Sides> {
+  const ours = await warmedUp(HomeServer.start());
+  const byHand = await warmedUp(HomeServer.startByHand());
+  const steadily: Ask = (url) => askSteadily(url, STEADILY);
 
   return {
-    ours: async () => {
-      const answers = await ask(server.page);
-      requirePages(answers);
-      await server.requireNothingInFlight();
-      return p99(answers);
-    },
+    ours: () => p99OfPages(ours, steadily),
+    other: () => p99OfPages(byHand, steadily),
+    bare: async () => p99(await steadily(ours.nowhere)),
+    gives: 'value',
+  };
+}
+
+async function homeAskedBy(ask: Ask): Promise<Sides> {
+  const server = await warmedUp(HomeServer.start());
+
+  return {
+    ours: () => p99OfPages(server, ask),
     other: async () => DEADLINE_MS,
     bare: async () => p99(await ask(server.nowhere)),
     gives: 'value',
   };
+}
+
+async function warmedUp(starting: Promise<HomeServer>): Promise<HomeServer> {
+  const server = await starting;
+  await askAll(server.page, WARM_UP);
+
+  return server;
+}
+
+async function p99OfPages(server: HomeServer, ask: Ask): Promise<number> {
+  const answers = await ask(server.page);
+  requirePages(answers);
+  await server.requireNothingInFlight();
+
+  return p99(answers);
 }
 
 function p99(answers: readonly Answered[]): number {

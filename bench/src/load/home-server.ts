@@ -2,8 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { measuredNode } from '../measured-node.js';
 
 const START = fileURLToPath(import.meta.resolve('@holdfast/home-bff/start'));
+const START_BY_HAND = fileURLToPath(new URL('./home-by-hand.js', import.meta.url));
 const HEAP_REPORTER = new URL('./heap-reporter.js', import.meta.url).href;
 
 /** How long calls that were given up may take to be gone from the stubs. */
@@ -25,12 +27,21 @@ export class HomeServer {
     this.#stubs = stubs;
   }
 
-  static async start(): Promise<HomeServer> {
-    const withStubs = await startProcess({});
+  static start(): Promise<HomeServer> {
+    return HomeServer.#startWith(START);
+  }
+
+  /** The same page by hand, on stubs of its own. */
+  static startByHand(): Promise<HomeServer> {
+    return HomeServer.#startWith(START_BY_HAND);
+  }
+
+  static async #startWith(program: string): Promise<HomeServer> {
+    const withStubs = await startProcess(START, {});
     const stubs = [...withStubs.printed.matchAll(/^Stub of (\w+): (\S+)/gm)].map(
       ([, name = '', url = '']): [string, string] => [`${name.toUpperCase()}_URL`, url],
     );
-    const server = await startProcess(Object.fromEntries(stubs));
+    const server = await startProcess(program, Object.fromEntries(stubs));
     const url = /^Home: (\S+)/m.exec(server.printed)?.[1] ?? '';
 
     return new HomeServer(
@@ -79,11 +90,12 @@ export class HomeServer {
 }
 
 async function startProcess(
+  program: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<{ child: ChildProcess; printed: string }> {
-  const child = fork(START, {
+  const child = fork(program, {
     env: { ...process.env, PORT: '0', ...environment },
-    execPath: process.env['BENCH_NODE'] ?? process.execPath,
+    execPath: measuredNode(),
     execArgv: ['--expose-gc', '--import', HEAP_REPORTER],
     stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
   });

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { canonicalText } from './canonical-text.js';
 
 const sha = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
@@ -222,7 +222,7 @@ describe('the canonical text of what cannot be written', () => {
     const hostile = new Proxy({}, { ownKeys: boom });
     const getter = Object.defineProperty({ b: 1 }, 'a', { get: boom, enumerable: true });
     const thenable = Object.defineProperty({}, 'then', { get: boom });
-    const deepJson = { toJSON: () => JSON.stringify(nested(200_000, 1)) };
+    const deepJson = { toJSON: (): unknown => deepJson.toJSON() };
 
     expect(canonicalText([{ toJSON: boom }, revoked.proxy, hostile, getter, thenable, deepJson, 1])).toBe(
       '[<unreadable>,<unreadable>,<unreadable>,{"a":<unreadable>,"b":1},<unreadable>,<unreadable>,1]',
@@ -275,6 +275,14 @@ describe('the canonical text of what cannot be written', () => {
     expect(text.slice(-14)).toBe('<more>}<more>}');
     expect(text).toContain('"a":<deeper><more>}<more>}');
     expect(text.length).toBeLessThan(2_000_000);
+  });
+
+  it('is a token itself where it would be longer than a string can be', () => {
+    vi.spyOn(JSON, 'stringify').mockImplementation(() => {
+      throw new RangeError('Invalid string length');
+    });
+
+    expect(canonicalText(['a'])).toBe('<unreadable>');
   });
 
   it('does not walk through what is not there', () => {

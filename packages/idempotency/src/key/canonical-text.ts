@@ -31,7 +31,12 @@ const LONG_LIST = 1_000_000;
  * Never throws, and nesting costs no stack.
  */
 export function canonicalText(value: unknown): string {
-  return new CanonicalWriter().write(value);
+  try {
+    return new CanonicalWriter().write(value);
+  } catch {
+    // Longer than a string can be: half a gigabyte.
+    return UNREADABLE.text;
+  }
 }
 
 /** A container that is being written. */
@@ -117,14 +122,13 @@ class CanonicalWriter {
   }
 
   private described(source: object): void {
-    const text = this.text;
     try {
       const members = this.membersOf(source);
       if (members === undefined) return;
       this.open.push(members);
       this.ancestors.add(source);
     } catch {
-      this.text = text + UNREADABLE.text;
+      this.text += UNREADABLE.text;
     }
   }
 

@@ -54,6 +54,7 @@ describe('the identity of an HTTP request', () => {
     ['of one name, written in two ways', '/p?a=1&%61=2', '/p?%61=2&a=1'],
     ['of one name with a blank', '/p?a+b=1&a%20b=2', '/p?a%20b=2&a+b=1'],
     ['of one list', '/p?a[]=1&a[]=2', '/p?a[]=2&a[]=1'],
+    ['of one list of objects', '/p?a[][x]=1&a[][y]=2', '/p?a[][y]=2&a[][x]=1'],
     ['of one list, written in several ways', '/p?a=1&a[]=2&a[0]=3&a%5B%5D=4', '/p?a%5B%5D=4&a[0]=3&a[]=2&a=1'],
   ])('depends on the order of parameters %s', (_, one, other) => {
     expect(of(one)).not.toEqual(of(other));

@@ -13,16 +13,16 @@ export interface HttpTarget {
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/** `tag[]`, `tag[0]` and `tag` are one list for most parsers of queries. */
-const LIST_INDEX = /(?:\[\d*\])+$/;
+/** `tag[]`, `tag[0]`, `tag[][id]` and `tag` are one list for many a parser of queries, in the order in which they come. */
+const LIST_INDEX = /\[\d*\].*$/s;
 
 /**
  * The parts that make a request what it is: `http`, method, host, path, query and version.
  *
  * Percent-encodings are written as RFC 3986, section 6.2.2, has them: in upper case, and not at all for letters, digits,
  * `-`, `.`, `_` and `~`. Everything else in path and query is kept as it came, dot segments and `+` included, since
- * routers and handlers see it. The order of the query's parameters does not count; those of one name, with its list
- * indexes, keep their order among themselves. A default port, an empty query and a fragment say nothing. The host of a
+ * routers and handlers see it. The order of the query's parameters does not count; those of one name, and those
+ * of one list, keep their order among themselves. A default port, an empty query and a fragment say nothing. The host of a
  * target in absolute form goes before the header (RFC 9112, section 3.2.2), without user information.
  */
 export function httpIdentity(request: HttpTarget): readonly string[] {

@@ -184,8 +184,8 @@ describe('the answer of a store that makes no sense', () => {
     ['a number', { sealed: 1 }],
     ['null', { sealed: null }],
     ['a list', { sealed: ['v1'] }],
-    ['with a response beside it', { sealed: 'v1.a.b.c.d', ...RESPONSE }],
-    ['with another field beside it', { sealed: 'v1.a.b.c.d', more: 1 }],
+    ['with a response beside it', { ...sealed.write(RECORD, RESPONSE), ...RESPONSE }],
+    ['with another field beside it', { ...sealed.write(RECORD, RESPONSE), more: 1 }],
     ['of nothing', { sealed: '' }],
     ['of nonsense', { sealed: 'nonsense' }],
   ])('is unreadable as a seal %s', (_, payload) => {

@@ -181,6 +181,10 @@ describe('a stored value', () => {
     );
   });
 
+  it('has no -0, which a store that keeps JSON would lose', () => {
+    expect(Object.is(encodeValue(-0), 0)).toBe(true);
+  });
+
   it('gives nobody a prototype', () => {
     const copy = kept(JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":{"admin":true}}}')) as {
       admin?: unknown;

@@ -1,6 +1,6 @@
-import { ClientKafka, ClientProxy } from '@nestjs/microservices';
+import { ClientKafka, ClientProxy, ClientTCP, type WritePacket } from '@nestjs/microservices';
 import { BudgetPolicy } from 'holdfast';
-import { lastValueFrom, NEVER, of } from 'rxjs';
+import { lastValueFrom, NEVER, of, type Observable } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { boundedClient } from './bounded-client.js';
 
@@ -99,5 +99,76 @@ describe('A bounded client', () => {
 
     await expect(answer).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect(bounded.seen()).toEqual(['data']);
+  });
+
+  describe('of a class with private members', () => {
+    /** As applications extend Nest's clients; how it reads what is its own differs. */
+    class Counting extends ClientTCP {
+      #sent = 0;
+      #count(): void {
+        this.#sent += 1;
+      }
+      constructor(private readonly read: 'field' | 'method' | 'nothing' | 'setter') {
+        super({});
+      }
+      override connect(): Promise<never> {
+        return Promise.resolve() as Promise<never>;
+      }
+      protected override publish(_packet: unknown, callback: (answer: WritePacket) => void): () => void {
+        this.touch();
+        callback({ response: 'fine', isDisposed: true });
+        return () => {};
+      }
+      protected override dispatchEvent<T>(): Promise<T> {
+        this.touch();
+        return Promise.resolve('fine' as T);
+      }
+      private touch(): void {
+        if (this.read === 'field') void (this.#sent + 1);
+        if (this.read === 'setter') this.#sent = 1;
+        if (this.read === 'method') this.#count();
+      }
+    }
+    const inAttempt = (ask: () => Observable<unknown>) =>
+      new BudgetPolicy(1_000).execute(() => lastValueFrom(ask(), { defaultValue: 'nothing' }));
+
+    it.each(['field', 'method', 'setter'] as const)(
+      'says why its messages cannot carry a header, and how they can be sent: %s',
+      async (read) => {
+        const bounded = boundedClient(new Counting(read), { header: HEADER });
+        const refusal = /^header: a message of Counting cannot carry a header, since that class reads private members/;
+
+        for (const ask of [() => bounded.send('stock', {}), () => bounded.emit('moved', {})]) {
+          const error: unknown = await inAttempt(ask).catch((reason: unknown) => reason);
+          expect(error).toBeInstanceOf(TypeError);
+          expect((error as Error).message).toMatch(refusal);
+        }
+      },
+    );
+
+    it('sends when they are not read, or when nothing is carried', async () => {
+      for (const bounded of [
+        boundedClient(new Counting('nothing'), { header: HEADER }),
+        boundedClient(new Counting('field')),
+      ]) {
+        expect(await inAttempt(() => bounded.send('stock', {}))).toBe('fine');
+      }
+    });
+
+    it('passes every other error on', async () => {
+      const lost = new TypeError('lost');
+      class Losing extends Counting {
+        override send(_pattern: unknown, _data: unknown): never {
+          throw lost;
+        }
+        override emit(_pattern: unknown, _data: unknown): never {
+          throw lost;
+        }
+      }
+      const bounded = boundedClient(new Losing('nothing'), { header: HEADER });
+
+      await expect(inAttempt(() => bounded.send('stock', {}))).rejects.toBe(lost);
+      await expect(inAttempt(() => bounded.emit('moved', {}))).rejects.toBe(lost);
+    });
   });
 });

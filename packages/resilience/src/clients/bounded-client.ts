@@ -8,7 +8,7 @@ import {
   requireObject,
   type Scope,
 } from 'holdfast/binding';
-import type { Observable } from 'rxjs';
+import { catchError, defer, throwError, type Observable } from 'rxjs';
 import { boundByAttempt } from './attempt-bound.js';
 import { mqttUserProperties, natsHeaders, rabbitmqHeaders } from './default-headers.js';
 import type { HeaderCarrier, Members } from './header-carrier.js';
@@ -37,6 +37,9 @@ const CARRIERS: readonly HeaderCarrier[] = [
   packetMetadata,
 ];
 
+/** As V8 says that an object has not got one. */
+const PRIVATE_MEMBER = /private (?:member|method|field)|Receiver must be/;
+
 const OPTIONS_HINT = 'boundedClient(client, { header }) takes a header that carries a deadline.';
 
 /** The application closes the client that it has made: Nest would close it once more through this one. */
@@ -56,7 +59,8 @@ const HOOKS: ReadonlySet<string | symbol> = new Set([
  *
  * Over TCP and Redis the header is an entry of the packet's metadata (Nest 12.1), over NATS, RabbitMQ and Kafka a header,
  * over MQTT 5 a user property. Clients of other transports are bounded only. A client of a class of your own that reads
- * private members (`#…`) while it sends cannot carry a header: leave `header` out.
+ * private members (`#…`) while it sends cannot carry a header, and its messages fail with an error that says so: leave
+ * `header` out.
  *
  * @throws TypeError when deadlines do not travel in a header of that name, or `client` is none.
  *
@@ -108,8 +112,9 @@ class ClientBounds {
     boundByAttempt((scope) => {
       // Asked for when the message leaves: to connect may take its time.
       const client = scope === undefined ? this.client : this.carrying((header) => leftOf(scope, header));
+      const answer = defer(() => client.send(pattern, data));
 
-      return client.send(pattern, data);
+      return client === this.client ? answer : this.explained(answer);
     });
 
   /** Sent at once, and not taken back. It may leave after the attempt. */
@@ -118,8 +123,32 @@ class ClientBounds {
     const scope = currentScope();
     const left = scope && header && leftOf(scope, header);
 
-    return this.carrying(() => left).emit(pattern, data);
+    const client = this.carrying(() => left);
+    if (client === this.client) return client.emit(pattern, data);
+    try {
+      return this.explained(client.emit(pattern, data));
+    } catch (error) {
+      throw this.reasonOf(error);
+    }
   };
+
+  private explained(answer: Observable<unknown>): Observable<unknown> {
+    return answer.pipe(catchError((error: unknown) => throwError(() => this.reasonOf(error))));
+  }
+
+  /**
+   * A message that carries a header sees its client through a proxy, since the client is there for all messages at once;
+   * and private members are those of one object, which no other has.
+   */
+  private reasonOf(error: unknown): unknown {
+    if (!(error instanceof TypeError) || !PRIVATE_MEMBER.test(error.message)) return error;
+
+    return new OptionError(
+      'header',
+      `a message of ${this.client.constructor.name} cannot carry a header, since that class reads private members ` +
+        `(#…) while it sends (${error.message}). Leave header out, or declare them with TypeScript's "private".`,
+    );
+  }
 
   /** The client as a message sees it that carries a value. */
   private carrying(value: (header: string) => string | undefined): MessageClient {

@@ -25,6 +25,7 @@ import {
   hiddenPlugin,
   skippedField,
   strayIdempotent,
+  unmappedCall,
   unsetLimit,
   warnOfBudget,
   warnOfHandler,
@@ -73,6 +74,7 @@ export class Explorer {
 
     warnings.push(...classes.flatMap(({ cls }) => warnOfClass(cls)));
     warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
+    warnings.push(...this.warnOfCalls(entrypoints));
     warnings.push(...this.warnOfServers(entrypoints));
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
@@ -137,6 +139,14 @@ export class Explorer {
       ...bulkheads.checkNames(settings.strictNames),
       ...outboundRateLimits.checkNames(settings.strictNames),
     ];
+  }
+
+  private warnOfCalls(entrypoints: readonly Entrypoint[]): string[] {
+    if (this.registry.settings.mapErrors) return [];
+
+    return entrypoints
+      .filter(({ draft, handler }) => draft !== null && handler.kinds.passedThrough)
+      .map(({ handler }) => unmappedCall(handler));
   }
 
   private warnOfServers(entrypoints: readonly Entrypoint[]): string[] {

@@ -64,6 +64,7 @@ function refuseBareImport(): never {
 export class ResilienceModule extends ConfigurableModuleClass implements OnModuleInit {
   @Inject(ConnectedMicroservices)
   private readonly microservices!: ConnectedMicroservices;
+  private initialization: Promise<void> | undefined = undefined;
 
   constructor(
     private readonly explorer: Explorer,
@@ -95,8 +96,16 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
     return super.forRootAsync(options);
   }
 
-  /** @internal */
-  async onModuleInit(): Promise<void> {
+  /**
+   * Nest calls it again for each microservice of a hybrid application that is initialized later.
+   *
+   * @internal
+   */
+  onModuleInit(): Promise<void> {
+    return (this.initialization ??= this.initialize());
+  }
+
+  private async initialize(): Promise<void> {
     const { kinds, messages } = this.explorer.explore();
     this.microservices.report(messages);
     await this.transports.prepare(kinds);

@@ -1,6 +1,6 @@
-import { Controller, Get, Injectable, Scope, type INestApplication, type Type } from '@nestjs/common';
+import { Controller, Get, Injectable, Post, Scope, type INestApplication, type Type } from '@nestjs/common';
 import { MessagePattern, Transport, type MicroserviceOptions } from '@nestjs/microservices';
-import { CircuitBreaker, Resilience, ResilienceModule, Timeout } from '@nestjs/resilience';
+import { CircuitBreaker, Resilience, ResilienceModule, Retry, Timeout } from '@nestjs/resilience';
 import { Test } from '@nestjs/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CapturedLog } from '../fixtures/application.js';
@@ -32,6 +32,13 @@ class QuotesHandlers {
   get() {
     return backend.call();
   }
+}
+
+@Controller()
+class OddController {
+  @Post('odd')
+  @Retry()
+  post() {}
 }
 
 @Controller()
@@ -123,6 +130,34 @@ describe('A hybrid application', () => {
     await app.init();
 
     expect(warnings(log)).toEqual([WARNING]);
+  });
+
+  it.each([
+    ['before the application, and before one that inherits', true, [{}, INHERIT]],
+    ['after the application, and after one that inherits', false, [INHERIT, {}]],
+  ])('warns of one that is initialized later, and of nothing twice: %s', async (_when, first, configurations) => {
+    const { app, log } = await create(QuotesHandlers, PlainHandlers, OddController);
+    for (const configuration of configurations) {
+      app.connectMicroservice(TCP(), { ...configuration, deferInitialization: true });
+    }
+    if (first) await app.startAllMicroservices();
+    await app.listen(0, '127.0.0.1');
+    if (!first) await app.startAllMicroservices();
+
+    expect(warnings(log)).toEqual([WARNING]);
+    expect(log.warnings.filter((line) => line.includes('OddController'))).toHaveLength(1);
+  });
+
+  it('says nothing of one that is initialized later and inherits', async () => {
+    const { app, log } = await create(QuotesHandlers);
+    const microservice = app.connectMicroservice<MicroserviceOptions>(TCP(), { ...INHERIT, deferInitialization: true });
+    await app.listen(0, '127.0.0.1');
+    await app.startAllMicroservices();
+    const { send } = await clientsOf(TCP(), microservice);
+
+    await expect(send(patternOf('quotes'))).rejects.toHaveProperty('message', 'Internal server error');
+    await expect(send(patternOf('quotes'))).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' });
+    expect(warnings(log)).toEqual([]);
   });
 
   it('warns also when it is connected after the boot', async () => {

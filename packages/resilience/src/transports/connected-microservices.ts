@@ -5,6 +5,7 @@ import { ResilienceInterceptor } from '../entrypoint/resilience.interceptor.js';
 /** What is used of the server of a microservice. */
 interface RpcServer {
   getHandlers?(): ReadonlyMap<unknown, unknown>;
+  addHandler?(...handler: unknown[]): unknown;
 }
 
 /** The handlers of messages in an application. */
@@ -18,12 +19,18 @@ export interface MessageHandlers {
 /**
  * Whether the microservices of a hybrid application run its global interceptors. Nest does not tell. But it registers the
  * handlers of a microservice while it connects it, and looks at each interceptor for each of them: so a microservice that
- * has got its handlers while nobody looked at ours has a configuration of its own.
+ * has got its handlers while nobody looked at ours has a configuration of its own. That is so too when it is initialized
+ * later: its handlers are registered in one go then.
  */
 @Injectable()
 export class ConnectedMicroservices {
   private readonly logger = new Logger('ResilienceModule');
   private looks = 0;
+  /** Whether somebody has looked since the code that runs now was called. Kept while a server waits for its handlers. */
+  private lookedJustNow = false;
+  private waiting = 0;
+  /** How many looks there had been when a server got the handler before. */
+  private looksAtHandler = 0;
   private latest: { readonly server: RpcServer; readonly looksBefore: number } | undefined = undefined;
   private without = 0;
   private handlers: MessageHandlers | undefined = undefined;
@@ -44,9 +51,19 @@ export class ConnectedMicroservices {
     const intercept = interceptor.intercept.bind(interceptor);
     const get = (): typeof intercept => {
       this.looks += 1;
+      if (this.waiting > 0) this.noteLook();
       return intercept;
     };
     Object.defineProperty(interceptor, 'intercept', { get, configurable: true, enumerable: false });
+  }
+
+  private noteLook(): void {
+    if (this.lookedJustNow) return;
+
+    this.lookedJustNow = true;
+    queueMicrotask(() => {
+      this.lookedJustNow = false;
+    });
   }
 
   private watch(server: RpcServer): void {
@@ -56,13 +73,39 @@ export class ConnectedMicroservices {
     queueMicrotask(() => this.judge());
   }
 
-  /** A microservice that stands alone, or is to be initialized later, has no handlers yet. */
   private judge(): void {
     const { latest } = this;
     this.latest = undefined;
     if (latest === undefined || latest.looksBefore !== this.looks) return;
-    if ((latest.server.getHandlers?.().size ?? 0) === 0) return;
+    if ((latest.server.getHandlers?.().size ?? 0) === 0) this.waitForHandlers(latest.server);
+    else this.noteServerWithout();
+  }
 
+  /** A microservice that stands alone, or is to be initialized later, has none yet. */
+  private waitForHandlers(server: RpcServer): void {
+    const { addHandler } = server;
+    if (typeof addHandler !== 'function') return;
+
+    this.waiting += 1;
+    let [looked, judging] = [false, false];
+    server.addHandler = (...handler) => {
+      // Nest has built its chain right before.
+      looked ||= this.lookedJustNow && this.looksAtHandler !== this.looks;
+      this.looksAtHandler = this.looks;
+      if (!judging) {
+        judging = true;
+        queueMicrotask(() => {
+          server.addHandler = addHandler;
+          this.waiting -= 1;
+          if (!looked) this.noteServerWithout();
+        });
+      }
+
+      return addHandler.apply(server, handler);
+    };
+  }
+
+  private noteServerWithout(): void {
     this.without += 1;
     this.warn();
   }

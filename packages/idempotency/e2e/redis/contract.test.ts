@@ -12,7 +12,7 @@ describeWith('redis', 'The store in Redis', () => {
     let connection: Connection;
     const cases = idempotencyStoreContract(() => new RedisIdempotencyStore(connection.client, { keyPrefix }), {
       concurrent: { callers: 16 },
-      lockTime: '1s',
+      lockTime: '1.5s',
     });
 
     // Side by side: most of their time is waiting.

@@ -240,7 +240,7 @@ describeOn(redisVerdict, 'The store in a cluster', () => {
   const keepsTheContract = async (client: RedisClient): Promise<void> => {
     const cases = idempotencyStoreContract(() => new RedisIdempotencyStore(client), {
       concurrent: true,
-      lockTime: '1s',
+      lockTime: '1.5s',
     });
     await Promise.all(cases.map(({ run }) => run()));
   };

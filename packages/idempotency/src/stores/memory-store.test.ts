@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
+  if (vi.isFakeTimers()) expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
@@ -32,6 +32,20 @@ describe('The store in memory', () => {
     expect(await store.acquire('key', 'second', 'print', 100)).toEqual({ state: 'in-flight', fingerprint: 'print' });
     vi.advanceTimersByTime(1);
     expect(await store.acquire('key', 'second', 'print', 100)).toEqual({ state: 'acquired' });
+  });
+
+  it('goes by time that has passed, whatever the wall clock says', async () => {
+    vi.useRealTimers();
+    const store = new InMemoryIdempotencyStore();
+    // The wall clock was set back by an hour, as seen from here.
+    const start = performance.now() + 60 * MINUTE;
+    const passed = vi.spyOn(performance, 'now').mockReturnValue(start);
+    await store.acquire('key', 'first', 'print', MINUTE);
+
+    passed.mockReturnValue(start + MINUTE - 1);
+    expect(await store.acquire('key', 'second', 'print', MINUTE)).toMatchObject({ state: 'in-flight' });
+    passed.mockReturnValue(start + MINUTE + 1);
+    expect(await store.acquire('key', 'second', 'print', MINUTE)).toEqual({ state: 'acquired' });
   });
 
   it('refuses an answer that is no data, and leaves the lock to its owner', async () => {

@@ -38,7 +38,7 @@ describeWith(
     beforeAll(async () => {
       await database.admin.query('CREATE SCHEMA app');
       const pool = database.lasting({ options: '-c default_transaction_isolation=serializable' });
-      store = new PostgresIdempotencyStore(pool, { schema: 'app', table: 'Keys', pruneEvery: 1 });
+      store = new PostgresIdempotencyStore(pool, { schema: 'app', table: 'Keys' });
       await store.ensureSchema();
     });
 

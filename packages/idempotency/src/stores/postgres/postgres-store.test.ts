@@ -287,6 +287,7 @@ describe('The second statement of the PostgreSQL store', () => {
     const store = second();
 
     expect(await store.acquire(key, 'a', 'f', LOCK)).toEqual({ state: 'acquired' });
+    expect(await store.acquire(key, 'a', 'f', LOCK)).toEqual({ state: 'in-flight', fingerprint: 'f' });
     expect(await store.extend(key, 'a', 1)).toBe(true);
     await sleep(5);
     expect(await store.acquire(key, 'b', 'g', LOCK)).toEqual({ state: 'acquired' });

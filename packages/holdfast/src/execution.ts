@@ -273,6 +273,12 @@ export abstract class Execution implements Follower, AttemptOwner {
     this.finish();
   }
 
+  /** Tells the stages that the call is in, that something of its outcome leaves. */
+  protected tellCommit(): void {
+    const { stages } = this.pipeline;
+    for (let at = 0; at < this.depth; at++) stages[at]?.onCommit?.(this, at);
+  }
+
   markWaiting(waits: boolean): void {
     const ties = (this.ties ??= new Ties());
     if (waits) {

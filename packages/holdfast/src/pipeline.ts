@@ -22,6 +22,8 @@ export interface Stage {
   leave(execution: Execution, at: number): boolean;
   /** The work is about to be given up, and may run on; called before `leave`. */
   keepFor?(execution: Execution, at: number, attempt: Attempt): void;
+  /** Something of the outcome leaves, with more to come: what is in time is so now. */
+  onCommit?(execution: Execution, at: number): void;
   /** The limit by which this stage will cut what runs inside. */
   boundOf?(execution: Execution, at: number): Bound | undefined;
   /** Whether it may stand at several places of one pipeline. */

@@ -17,6 +17,7 @@ import { EventPattern, GrpcStreamCall, GrpcStreamMethod, MessagePattern } from '
 import { afterEach, describe, expect, it } from 'vitest';
 import { boot, closeAll, type Application } from '../test/boot.js';
 import {
+  adaptive,
   Budget,
   Bulkhead,
   CircuitBreaker,
@@ -725,6 +726,21 @@ describe('clientTimeout', () => {
       'Budgeted.quotes() does not fit into clientTimeout (2999 ms): 2 x 2000 ms + 200 ms of backoff = 4200 ms, at most ' +
         'the budget of 3000 ms. Give it a budget that fits, lower its timeout or attempts, or raise clientTimeout if ' +
         'clients really wait that long.',
+    ]);
+  });
+
+  it('is compared with the most that a learned timeout may become', async () => {
+    @Controller('shop')
+    class Learning {
+      @Get()
+      @Timeout(adaptive({ initial: '1s', max: '4s' }))
+      list(): void {}
+    }
+
+    const app = { controllers: [Learning] };
+    expect(await warningsOf({ ...app, options: { clientTimeout: 4_000 } })).toEqual([]);
+    expect(await warningsOf({ ...app, options: { clientTimeout: 3_999 } })).toEqual([
+      expect.stringContaining('Learning.list() does not fit into clientTimeout (3999 ms): 1 x 4000 ms = 4000 ms.'),
     ]);
   });
 

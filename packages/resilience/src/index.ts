@@ -25,6 +25,8 @@ export {
 
 // Policy objects
 export {
+  adaptive,
+  AdaptiveTimeout,
   BudgetPolicy,
   BulkheadPolicy,
   CircuitBreakerPolicy,
@@ -57,6 +59,7 @@ export type {
 } from './resilience.decorators.js';
 export type { EntrypointFallback } from './entrypoint/metadata.js';
 export type {
+  AdaptiveTimeoutOptions,
   BudgetOptions,
   BackoffFunction,
   BackoffOptions,

@@ -1,5 +1,6 @@
 import { ConfigurableModuleBuilder, type ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type {
+  AdaptiveTimeout,
   BulkheadOptions,
   CircuitBreakerOptions,
   Duration,
@@ -12,8 +13,11 @@ import type {
 import { requireBoolean, type NotPolicy } from 'holdfast/binding';
 import type { DegradedOptions } from './degradation/degraded-options.js';
 
-/** The time that each attempt gets: a duration greater than 0, or a function of the attempt's number, from 1. */
-export type AttemptTimeout = Duration | TimeoutFunction;
+/**
+ * The time that each attempt gets: a duration greater than 0, a function of the attempt's number, from 1, or `adaptive()`:
+ * one object for one dependency.
+ */
+export type AttemptTimeout = Duration | TimeoutFunction | AdaptiveTimeout;
 
 /** Retry settings of a preset, of `defaults` and of `create()`; the policy is named by its place. */
 export type RetryStageOptions = Omit<RetryOptions, 'name'>;

@@ -81,10 +81,17 @@ export class TimeoutPolicy extends StagePolicy {
     if (frame !== undefined) {
       execution.setFrame(at, undefined);
       frame.lift();
-      if (execution.ok && isAdaptive(this.limit)) this.limit.record(frame.ranMs());
+      // How long a stream goes on after its first value says nothing about how long that took.
+      if (execution.ok && isAdaptive(this.limit) && !execution.isCommitted()) this.limit.record(frame.ranMs());
     }
 
     return true;
+  }
+
+  /** @internal */
+  onCommit(execution: Execution, at: number): void {
+    const frame = execution.frame(at) as RunningLimit | undefined;
+    if (frame !== undefined && isAdaptive(this.limit)) this.limit.record(frame.ranMs());
   }
 
   /** @internal */

@@ -100,6 +100,7 @@ export class ObservableExecution extends Execution {
   protected commit(): void {
     if (this.committed) return;
 
+    this.tellCommit();
     this.committed = true;
     this.deadline = this.outer?.deadline;
   }

@@ -50,7 +50,7 @@ function report({ folder, report: name, variant, types }, checkOnly) {
     configObject: {
       projectFolder: packageFolder,
       mainEntryPointFilePath: join(packageFolder, types),
-      compiler: { overrideTsconfig: compilerOptions },
+      compiler: { overrideTsconfig: compilerOptions(folder) },
       apiReport: {
         enabled: true,
         reportFileName: name,
@@ -74,18 +74,22 @@ function report({ folder, report: name, variant, types }, checkOnly) {
 
 const silent = { default: { logLevel: ExtractorLogLevel.None } };
 
-const compilerOptions = {
+/**
+ * The engine's declarations name nothing of Node; those of bindings may, such as `Buffer`.
+ * @param {string} folder
+ */
+const compilerOptions = (folder) => ({
   compilerOptions: {
     target: 'es2022',
     module: 'nodenext',
     moduleResolution: 'nodenext',
     lib: ['es2023', 'webworker'],
-    types: [],
+    types: basename(folder) === 'holdfast' ? [] : ['node'],
     strict: true,
     skipLibCheck: true,
     experimentalDecorators: true,
   },
-};
+});
 
 /** @param {import('@microsoft/api-extractor').ExtractorMessage} message */
 function quiet(message) {

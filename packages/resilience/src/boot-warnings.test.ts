@@ -481,29 +481,6 @@ describe('handlers that write the response themselves', () => {
     ]);
   });
 
-  it('are warned of policies on a gRPC call whose errors nobody handles', async () => {
-    @Controller()
-    class ChatController {
-      @GrpcStreamCall('Chat')
-      @Timeout('1s')
-      chat(): void {}
-
-      @GrpcStreamCall('Chat')
-      undecorated(): void {}
-
-      @GrpcStreamMethod('Chat')
-      @Timeout('1s')
-      talk(): void {}
-    }
-
-    expect(await warningsOf({ controllers: [ChatController] })).toEqual([]);
-    expect(await warningsOf({ controllers: [ChatController], options: { mapErrors: false } })).toEqual([
-      'The policies of ChatController.chat() end the process when they fail: with mapErrors: false their errors are what ' +
-        'the handler throws, and nobody handles that of a gRPC call which is passed through (@GrpcStreamCall()). Leave ' +
-        'mapErrors on, use @GrpcStreamMethod(), or use a policy object inside the handler and catch its errors.',
-    ]);
-  });
-
   it('are warned of a budget', async () => {
     @Controller('shop')
     class Shop {

@@ -193,6 +193,19 @@ describe('an error of a gRPC call', () => {
     expect(app.log.errors).toEqual([String(error)]);
   });
 
+  it.each(['clientStream', 'bidi'] as const)(
+    'ends a call that is passed through all the same, since nobody else would: %s',
+    async (method) => {
+      const app = await startGrpc({
+        controllers: [handlersOf(backend.call, true, Timeout('20ms'))],
+        options: { mapErrors: false },
+      });
+
+      expect(await app.call(method)).toMatchObject({ code: 4, payload: TIMED_OUT });
+      expect(backend.calls).toHaveLength(1);
+    },
+  );
+
   it('has trailers that any text fits in', async () => {
     class OddError extends CircuitOpenError {
       override readonly code = 'ÄRGER\n💥' as never;

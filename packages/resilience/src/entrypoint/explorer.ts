@@ -25,7 +25,6 @@ import {
   hiddenPlugin,
   skippedField,
   strayIdempotent,
-  unmappedCall,
   unsetLimit,
   warnOfBudget,
   warnOfHandler,
@@ -74,7 +73,6 @@ export class Explorer {
 
     warnings.push(...classes.flatMap(({ cls }) => warnOfClass(cls)));
     warnings.push(...entrypoints.flatMap(({ handler, draft }) => warnOfHandler(handler, draft)));
-    warnings.push(...this.warnOfCalls(entrypoints));
     warnings.push(...this.warnOfServers(entrypoints));
     warnings.push(...this.registry.takeBoundless().map(boundlessBreaker));
     warnings.push(...this.warnOfBudgets());
@@ -139,14 +137,6 @@ export class Explorer {
       ...bulkheads.checkNames(settings.strictNames),
       ...outboundRateLimits.checkNames(settings.strictNames),
     ];
-  }
-
-  private warnOfCalls(entrypoints: readonly Entrypoint[]): string[] {
-    if (this.registry.settings.mapErrors) return [];
-
-    return entrypoints
-      .filter(({ draft, handler }) => draft !== null && handler.kinds.passedThrough)
-      .map(({ handler }) => unmappedCall(handler));
   }
 
   private warnOfServers(entrypoints: readonly Entrypoint[]): string[] {

@@ -98,10 +98,11 @@ export class ResilienceInterceptor implements NestInterceptor {
   }
 
   /** Applications may have made an error, and it does not let itself be read. What RxJS is thrown ends the process. */
-  private readonly translate: Outlet['translate'] = (error, { context, transport }) => {
-    if (!this.maps(error)) return error;
+  private readonly translate: Outlet['translate'] = (error, call) => {
     try {
-      return transport.translate(error, context);
+      if (!(error instanceof ResilienceError) || !this.maps(error, call)) return error;
+
+      return call.transport.translate(error, call.context);
     } catch {
       return error;
     }
@@ -123,8 +124,8 @@ export class ResilienceInterceptor implements NestInterceptor {
   };
 
   /** A client that has left is none of the errors that somebody else would answer with. */
-  private maps(error: unknown): error is ResilienceError {
-    return error instanceof ResilienceError && (this.mapErrors || error instanceof ClientDisconnectedError);
+  private maps(error: ResilienceError, { context, transport }: OutletCall): boolean {
+    return this.mapErrors || error instanceof ClientDisconnectedError || transport.answersAlone?.(context) === true;
   }
 }
 

@@ -185,15 +185,6 @@ export function closedCache(): string {
   );
 }
 
-/** Nest handles nothing of what such a handler throws, and we only what we map. */
-export function unmappedCall({ source }: Handler): string {
-  return (
-    `The policies of ${source}() end the process when they fail: with mapErrors: false their errors are what the ` +
-    'handler throws, and nobody handles that of a gRPC call which is passed through (@GrpcStreamCall()). Leave ' +
-    'mapErrors on, use @GrpcStreamMethod(), or use a policy object inside the handler and catch its errors.'
-  );
-}
-
 /** A handler that Nest runs without interceptors. */
 export function skippedField({ name, source }: Handler): string {
   const remedy =

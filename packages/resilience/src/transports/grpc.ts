@@ -80,6 +80,10 @@ export class GrpcTransport implements Transport {
     });
   }
 
+  answersAlone(context: ExecutionContext): boolean {
+    return passedThroughCallOf(context) !== undefined;
+  }
+
   /** Where a handler answers by itself, Nest has no way to: there, an error would end the process. */
   answerFailure(error: unknown, context: ExecutionContext): readonly unknown[] | undefined {
     const call = passedThroughCallOf(context);

@@ -38,6 +38,9 @@ export interface Transport {
    */
   answerFailure?(error: unknown, context: ExecutionContext, hasBegun: boolean): readonly unknown[] | undefined;
 
+  /** Whether nobody else would answer a call with an error, so that one which is left to others ends the process. */
+  answersAlone?(context: ExecutionContext): boolean;
+
   /** What is sent in place of a value; missing where values are sent as they are. */
   outgoing?(value: unknown, context: ExecutionContext): unknown;
 

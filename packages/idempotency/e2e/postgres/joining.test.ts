@@ -82,9 +82,9 @@ describeWith('postgres', 'A store that joins the transaction of its caller', () 
   });
 
   it('keeps the key from everybody until COMMIT, also when the time of the lock is over', async () => {
-    await store.acquire(key, 'a', 'f', 300);
+    await store.acquire(key, 'a', 'f', 1_000);
     expect(await chargeAndComplete('a')).toBe(true);
-    await sleep(350);
+    await sleep(1_000);
     const others = Promise.all(Array.from({ length: 5 }, (_, caller) => store.acquire(key, `b${caller}`, 'f', LOCK)));
     expect(await Promise.race([others, sleep(100)])).toBeUndefined();
 
@@ -175,12 +175,12 @@ describeWith('postgres', 'A store that joins the transaction of its caller', () 
   });
 
   it('gives a lock that had to wait for a transaction its whole time, also when that is over by then', async () => {
-    for (const lockTtl of [400, 200]) {
+    for (const lockTtl of [1_000, 500]) {
       key = randomUUID();
       await client.query('BEGIN');
       await store.joining(client).acquire(key, 'a', 'f', LOCK);
       const waiting = store.acquire(key, 'b', 'g', lockTtl);
-      await sleep(300);
+      await sleep(700);
       await client.query('ROLLBACK');
 
       expect(await waiting).toEqual({ state: 'acquired' });

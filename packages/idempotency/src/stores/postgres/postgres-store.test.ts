@@ -373,6 +373,15 @@ describe('Pruning of the PostgreSQL store', () => {
     await store.release(key, 'a');
   });
 
+  it('comes after the call that it is due with, on a single connection', async () => {
+    const query = vi.fn((text: string) =>
+      Promise.resolve({ rows: text.includes('pruned') ? [{ pruned: '0' }] : [{ state: 'acquired', left: `${LOCK}` }] }),
+    );
+    await new PostgresIdempotencyStore({ query }, { pruneEvery: 1 }).acquire('k', 'o', 'f', LOCK);
+
+    expect(query.mock.calls.map(([text]) => text.includes('pruned'))).toEqual([false, true]);
+  });
+
   it('never happens twice at once, nor holds up a call, nor fails one', async () => {
     const warn = vi.spyOn(Logger.prototype, 'warn').mockReturnValue();
     let fail!: (reason: Error) => void;
@@ -500,6 +509,15 @@ describe('The options of the PostgreSQL store', () => {
     await new PostgresIdempotencyStore({ query }, { lockTimeout }).release('k', 'o');
 
     expect(query.mock.calls[0]?.[0]).toContain(`set_config('lock_timeout', '${text}', true)`);
+  });
+
+  it('do not hold for what joins a transaction, whose connection is checked as well', async () => {
+    const store = storeOf();
+    const query = vi.fn().mockResolvedValue({ rows: [] });
+    await store.joining({ query }).release('k', 'o');
+
+    expect(query.mock.calls[0]?.[0]).not.toContain('set_config');
+    expect(() => store.joining(undefined as never)).toThrow(/^connection: expected an object with query/);
   });
 
   it('may be undefined, each of them', () => {

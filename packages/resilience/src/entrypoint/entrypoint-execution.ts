@@ -5,6 +5,7 @@ import type { Subscriber } from 'rxjs';
 import type { AnswerBudgets } from './answer-budgets.js';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
+import { isBeginning } from './watched-method.js';
 import { SERVED_CALL, type ServedCall } from './served-call.js';
 import type { Exchange, StreamedBodies, Transport } from '../transports/transport.js';
 
@@ -112,11 +113,16 @@ export class EntrypointExecution extends ObservableExecution {
 
   override unsubscribe(): void {
     const { exchange } = this.call;
-    if (this.outlivesClient && exchange?.clientLeft === true && this.isWatched && !this.isCommitted()) {
+    if (this.outlivesClient && exchange?.clientLeft === true && this.isHandling && !this.isCommitted()) {
       this.delivered = true;
       return;
     }
     super.unsubscribe();
+  }
+
+  /** A handler may end the connection of its own client before it has returned a promise. */
+  private get isHandling(): boolean {
+    return this.isWatched || (this.attempt !== undefined && isBeginning(this.attempt));
   }
 
   /** Whether handlers that have been started are let run to their end, under their limits, when their client leaves. */

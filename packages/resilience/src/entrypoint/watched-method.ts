@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { currentScope, isThenable } from 'holdfast/binding';
+import { currentScope, isThenable, type Scope } from 'holdfast/binding';
 import { describeHandler, isHandler, methodsOf } from 'holdfast/nest';
 
 /**
@@ -23,8 +23,10 @@ export function watched(method: Method): Method {
 
   const watching: Method = function (...parameters) {
     const attempt = currentScope();
-    const result = method.apply(this, parameters);
-    if (attempt?.watch === undefined || !isThenable(result)) return result;
+    if (attempt?.watch === undefined) return method.apply(this, parameters);
+
+    const result = beginIn(attempt, () => method.apply(this, parameters));
+    if (!isThenable(result)) return result;
 
     // Others, such as queries, may run anew each time that somebody listens to them.
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -39,6 +41,28 @@ export function watched(method: Method): Method {
   originals.set(watching, method);
 
   return watching;
+}
+
+const BEGINNING = Symbol.for('nestjs.resilience.beginning-attempts');
+
+/** Of all copies of this package. */
+const beginning = ((globalThis as Record<symbol, unknown>)[BEGINNING] ??= new Set()) as Set<Scope>;
+
+/** Whether the handler of this attempt has been called, and has not returned yet: there is no promise to be watched. */
+export function isBeginning(attempt: Scope): boolean {
+  return beginning.has(attempt);
+}
+
+function beginIn(attempt: Scope, call: () => unknown): unknown {
+  // A handler may call others.
+  if (beginning.has(attempt)) return call();
+
+  beginning.add(attempt);
+  try {
+    return call();
+  } finally {
+    beginning.delete(attempt);
+  }
 }
 
 /** Watches the handlers of a class that is decorated as a whole, inherited ones too. */

@@ -36,6 +36,7 @@ export {
   OptionError,
   refuseInherited,
   rejectUnknown,
+  rejectUnknownNames,
   requireBoolean,
   requireCount,
   requireFunction,

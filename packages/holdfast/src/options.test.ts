@@ -6,6 +6,7 @@ import {
   OptionError,
   refuseInherited,
   rejectUnknown,
+  rejectUnknownNames,
   requireBoolean,
   requireCount,
   requireFactor,
@@ -172,6 +173,16 @@ describe('an unknown option', () => {
     expect(() => rejectUnknown({ colour: 'red' }, known, 'retry')).toThrow(
       'retry.colour: unknown option, given "red". Known options: name, attempts, backoff, retryIf.',
     );
+  });
+
+  it('is refused without its value where that may be a secret', () => {
+    expect(() => rejectUnknownNames({ keysEncryption: 'secret' }, ['encryption'], 'module')).toThrow(
+      /^module\.keysEncryption: unknown option\. Did you mean "encryption"\?$/,
+    );
+    expect(() => rejectUnknownNames({ colour: 'secret' }, known)).toThrow(
+      /^colour: unknown option\. Known options: name, attempts, backoff, retryIf\.$/,
+    );
+    expect(() => rejectUnknownNames({ name: 'secret' }, known)).not.toThrow();
   });
 
   it('is refused even when its value is undefined', () => {

@@ -63,16 +63,30 @@ function inheritsNothing(options: object): boolean {
 /** Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. */
 export function rejectUnknown(options: object, known: readonly string[], path = ''): void {
   refuseInherited(options, known, path);
-  for (const key of Object.keys(options)) {
-    if (known.includes(key)) continue;
+  const key = unknownIn(options, known);
+  if (key === undefined) return;
 
-    const nearest = nearestName(key, known);
-    const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
-    throw new OptionError(
-      joinPath(path, key),
-      `unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`,
-    );
-  }
+  const given = show((options as Record<string, unknown>)[key]);
+  throw new OptionError(joinPath(path, key), `unknown option, given ${given}. ${remedyFor(key, known)}`);
+}
+
+/** As {@link rejectUnknown}, where a secret may stand under a misspelt name: no value is shown. */
+export function rejectUnknownNames(options: object, known: readonly string[], path = ''): void {
+  refuseInherited(options, known, path);
+  const key = unknownIn(options, known);
+  if (key === undefined) return;
+
+  throw new OptionError(joinPath(path, key), `unknown option. ${remedyFor(key, known)}`);
+}
+
+function unknownIn(options: object, known: readonly string[]): string | undefined {
+  return Object.keys(options).find((key) => !known.includes(key));
+}
+
+function remedyFor(key: string, known: readonly string[]): string {
+  const nearest = nearestName(key, known);
+
+  return nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
 }
 
 export interface CountBounds {

@@ -127,6 +127,15 @@ export class IdempotencyEvents {
     this.#events.subscribe(subscriber),
   );
 
+  /**
+   * Whether anybody would be told.
+   *
+   * @internal
+   */
+  isHeard(type: IdempotencyEvent['type']): boolean {
+    return this.#events.observed || channels.get(type)?.hasSubscribers === true;
+  }
+
   /** Tells `events$`, and the diagnostics channel `nestjs:idempotency:<type>` if anybody listens there. */
   emit(event: IdempotencyEvent): void {
     const told = channels.get(event.type);

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { OptionError, rejectUnknown, requireObject } from 'holdfast/binding';
+import { OptionError, rejectUnknownNames, withPath } from 'holdfast/binding';
 import { BootChecks } from './entrypoint/boot-checks.js';
 import { IdempotencyEvents } from './idempotency.events.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
@@ -12,6 +12,7 @@ import {
 import { IdempotencyRuntime } from './idempotency.runtime.js';
 import { IdempotencyService } from './idempotency.service.js';
 import { IdempotencyStorage } from './idempotency.storage.js';
+import { requireOptions } from './settings.js';
 import { Transports } from './transports/transports.js';
 
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
@@ -45,14 +46,14 @@ const ASYNC_KNOWN = [
 export class IdempotencyModule extends ConfigurableModuleClass {
   /** @throws TypeError naming the option, when the application is built. */
   static override forRoot(options: IdempotencyModuleOptions = {}): DynamicModule {
-    requireObject(options, 'IdempotencyModule', 'forRoot() takes { ttl, scope, … }.');
+    withPath('IdempotencyModule', () => requireOptions(options, 'forRoot() takes { ttl, scope, … }.'));
 
     return super.forRoot(options);
   }
 
   static override forRootAsync(options: IdempotencyModuleAsyncOptions): DynamicModule {
-    requireObject(options, 'IdempotencyModule', ASYNC_HINT);
-    rejectUnknown(options, ASYNC_KNOWN, 'IdempotencyModule');
+    withPath('IdempotencyModule', () => requireOptions(options, ASYNC_HINT));
+    rejectUnknownNames(options, ASYNC_KNOWN, 'IdempotencyModule');
     const { useFactory, useClass, useExisting } = options;
     if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
       throw new OptionError(

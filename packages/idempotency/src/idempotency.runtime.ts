@@ -1,4 +1,10 @@
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { withPath } from 'holdfast/binding';
 import { BoundedStore } from './execution/bounded-store.js';
 import { KeyedCalls } from './execution/keyed-calls.js';
@@ -12,7 +18,7 @@ import { WarnOnce } from './warn-once.js';
 
 /** What calls with keys need, of one application: on every transport, and of the service. */
 @Injectable()
-export class IdempotencyRuntime implements OnModuleInit, OnApplicationShutdown {
+export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly settings: ModuleSettings;
   readonly calls: KeyedCalls;
   readonly warnings = new WarnOnce();
@@ -37,6 +43,15 @@ export class IdempotencyRuntime implements OnModuleInit, OnApplicationShutdown {
   /** @internal */
   onModuleInit(): void {
     this.storage.lock(this.settings);
+  }
+
+  /**
+   * Servers wait for their requests from here on: duplicates should not keep them from closing.
+   *
+   * @internal
+   */
+  beforeApplicationShutdown(): void {
+    this.running.close();
   }
 
   /** @internal */

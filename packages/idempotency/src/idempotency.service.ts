@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { requireName, requireObject, withPath } from 'holdfast/binding';
-import type { CallReports } from './execution/call-reports.js';
+import { currentScope, rejectUnknownNames, requireName, requireObject, withPath } from 'holdfast/binding';
+import { chooseBySettings, type Choice } from './execution/choice.js';
 import { currentCall, type HeldCall } from './execution/held-call.js';
 import type { KeyedCall } from './execution/keyed-call.js';
 import { IdempotencyRejectedError } from './execution/rejection.js';
@@ -61,8 +61,15 @@ export class IdempotencyService {
    */
   async run<T>(key: string, work: (run: IdempotencyRun) => T | Promise<T>, options: IdempotencyRunOptions): Promise<T> {
     const call = this.callOf(key, options);
-    const admission = await this.runtime.calls.admit(call, new AbortController().signal);
-    if (admission.kind === 'run') return await this.protect(admission.held, work);
+    const around = currentScope();
+    const admission = await this.runtime.calls.admit(call, () => around?.aborted === true);
+    if (admission.kind === 'run') {
+      if (around?.aborted !== true) return await this.protect(admission.held, work);
+
+      // Taken for somebody who has given up meanwhile.
+      await admission.held.settle({ free: 'unsubscribed' });
+      throw around.signal.reason;
+    }
     if (admission.kind === 'unprotected') return await work(UNPROTECTED);
 
     const { response } = admission;
@@ -95,6 +102,7 @@ export class IdempotencyService {
 
   private readOptions(options: IdempotencyRunOptions): CallOptions {
     requireObject(options, 'options', "Use { name: 'invoices.send' }, for example.");
+    rejectUnknownNames(options, RUN_OPTIONS);
     const { name, scope, payload, ...rest } = options;
 
     return {
@@ -122,28 +130,30 @@ export class IdempotencyService {
     try {
       value = await held.run(async () => await work(runOf(held)));
     } catch (error) {
-      await this.settle(held, () => ({ ...storedHttpError(error), headers: {} }), error);
+      await held.settle(choose(held, () => ({ ...storedHttpError(error), headers: {} }), error));
       throw error;
     }
 
-    await this.settle(held, () => success(value));
+    await held.settle(choose(held, () => success(value)));
     return value;
   }
-
-  private async settle(
-    held: HeldCall,
-    read: () => IdempotencyStoredResponse,
-    ...thrown: [error?: unknown]
-  ): Promise<void> {
-    const response = readSafely(read, held.reports);
-    if (response === undefined) return await held.free('unstorable');
-
-    const { storeIf, maxBodySize } = held.call.settings;
-    if (!storeIf(response.status, ...thrown)) return await held.free('outcome');
-    const size = maxBodySize === Infinity ? 0 : Buffer.byteLength(JSON.stringify(response.body ?? null));
-    await (size > maxBodySize ? held.free('too-large') : held.keepOutcome(response));
-  }
 }
+
+/** Of a decorator's options those that say something about work without a request, and what stands for the request. */
+const RUN_OPTIONS = [
+  'name',
+  'scope',
+  'payload',
+  'ttl',
+  'lockTtl',
+  'maxLockHold',
+  'retryAfter',
+  'storeIf',
+  'onInFlight',
+  'maxWait',
+  'onStoreError',
+  'maxBodySize',
+] as const satisfies readonly (keyof IdempotencyRunOptions)[];
 
 interface CallOptions {
   readonly name: string;
@@ -171,14 +181,16 @@ function success(value: unknown): IdempotencyStoredResponse {
   return { status: SUCCESS, headers: {}, ...(body === undefined ? {} : { body }) };
 }
 
-function readSafely(
-  read: () => IdempotencyStoredResponse,
-  reports: CallReports,
-): IdempotencyStoredResponse | undefined {
+/** Never throws: what an application's own code throws here is logged, and nothing is kept. */
+function choose(held: HeldCall, read: () => IdempotencyStoredResponse, ...thrown: readonly [error?: unknown]): Choice {
   try {
-    return read();
+    const choice = chooseBySettings(read(), held.call.settings, ...thrown);
+    if ('free' in choice && choice.free === 'too-large') {
+      held.reports.warn('the answer is larger than maxBodySize, and is not kept: a repeated call runs the work again');
+    }
+    return choice;
   } catch (error) {
-    reports.captureFailed(error);
-    return undefined;
+    held.reports.captureFailed(error);
+    return { free: 'unstorable' };
   }
 }

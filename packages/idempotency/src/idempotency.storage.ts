@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { show } from 'holdfast/binding';
+import { rejectUnknown, requireBoolean, requireObject, show, withPath } from 'holdfast/binding';
 import type { IdempotencyStore } from './store.js';
 import { InMemoryIdempotencyStore } from './stores/memory-store.js';
 
@@ -18,14 +18,16 @@ const METHODS = ['acquire', 'complete', 'release', 'extend'] as const satisfies 
 export class IdempotencyStorage {
   private readonly logger = new Logger('IdempotencyModule');
   private registered: IdempotencyStore | undefined = undefined;
+  private isDefault = false;
   private locked = false;
 
   /**
    * @throws TypeError when it is no store.
    * @throws Error when there is one already, or when it is too late.
    */
-  registerSource(store: IdempotencyStore, { replace = false }: IdempotencyStorageRegisterOptions = {}): void {
+  registerSource(store: IdempotencyStore, options: IdempotencyStorageRegisterOptions = {}): void {
     requireStore(store);
+    const replace = readReplace(options);
     if (this.locked) {
       throw new Error(
         `${nameOf(store)} was registered too late: the application runs on ${nameOf(this.registered)}. Register it in the ` +
@@ -44,10 +46,11 @@ export class IdempotencyStorage {
 
   /** The store, from now on for good; one in memory when nobody has registered one. */
   get source(): IdempotencyStore {
-    this.registered ??= new InMemoryIdempotencyStore();
     this.locked = true;
+    if (this.registered !== undefined) return this.registered;
 
-    return this.registered;
+    this.isDefault = true;
+    return (this.registered = new InMemoryIdempotencyStore());
   }
 
   /**
@@ -56,7 +59,7 @@ export class IdempotencyStorage {
    * @internal
    */
   lock({ allowInMemoryStorage }: { readonly allowInMemoryStorage: boolean }): void {
-    const isDefault = this.registered === undefined;
+    const isDefault = this.registered === undefined || this.isDefault;
     if (isDefault && process.env['NODE_ENV'] === 'production' && !allowInMemoryStorage) {
       throw new Error(
         'No idempotency store is registered, and records in memory are lost on every restart and unknown to other ' +
@@ -70,6 +73,15 @@ export class IdempotencyStorage {
     if (isDefault) this.logger.log('Idempotency records are kept in memory: lost on restart, not shared by instances');
     else this.logger.log(`Idempotency records are kept by ${name}`);
   }
+}
+
+function readReplace(options: IdempotencyStorageRegisterOptions): boolean {
+  return withPath('registerSource()', () => {
+    requireObject(options, '', 'Use { replace: true }, or nothing.');
+    rejectUnknown(options, ['replace']);
+
+    return requireBoolean(options.replace ?? false, 'replace');
+  });
 }
 
 function requireStore(store: unknown): void {
@@ -90,7 +102,8 @@ function requireStore(store: unknown): void {
 }
 
 function nameOf(store: IdempotencyStore | undefined): string {
-  const name = store?.constructor.name;
+  // Without a prototype it has no constructor.
+  const name = (store as Partial<object> | undefined)?.constructor?.name;
 
   return name === undefined || name === '' || name === 'Object' ? 'a store without a class' : name;
 }

@@ -2,6 +2,7 @@ import {
   OptionError,
   parseDuration,
   rejectUnknown,
+  rejectUnknownNames,
   requireBoolean,
   requireFunction,
   requireName,
@@ -10,6 +11,7 @@ import {
   show,
   withPath,
 } from 'holdfast/binding';
+import { kindOf } from './record/kind-of.js';
 import type {
   IdempotencyContext,
   IdempotencyFingerprintFn,
@@ -94,6 +96,9 @@ const MODULE_OPTIONS: readonly string[] = [
 /** The longest that Node's timers wait; a longer limit for one call of a store is none. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** The longest time that a `Date` holds: 100,000,000 days. */
+const LONGEST_MS = 8.64e15;
+
 /** Repeated, they would belie the connection, the client or the body that they are sent with. */
 const NEVER_REPLAYED = [
   'set-cookie',
@@ -135,30 +140,42 @@ const DEFAULTS: HandlerSettings = {
  * @throws TypeError naming the option.
  */
 export function readHandlerOptions(options: IdempotentOptions): HandlerOptions {
-  requireObject(options, '', "Use { ttl: '1h' }, for example.");
-  rejectUnknown(options, HANDLER_OPTIONS);
+  requireOptions(options, "Use { ttl: '1h' }, for example.");
+  rejectUnknownNames(options, HANDLER_OPTIONS);
 
   return pickHandlerOptions(options);
 }
 
 /** @throws TypeError naming the option. */
 export function readModuleSettings(options: IdempotencyModuleOptions): ModuleSettings {
-  requireObject(options, '', 'IdempotencyModule takes { ttl, scope, … }; a factory has to return such an object.');
+  requireOptions(options, 'IdempotencyModule takes { ttl, scope, … }; a factory has to return such an object.');
   refuseMisplaced(options);
-  rejectUnknown(options, MODULE_OPTIONS);
+  rejectUnknownNames(options, MODULE_OPTIONS);
+  const { header = 'Idempotency-Key', replayHeaders = [], encryption, problemDetails = false } = options;
   const { allowInMemoryStorage = false, exposeKeys = false, storeTimeout = 10_000, shutdownGrace = 5_000 } = options;
 
   return {
     handlers: pickHandlerOptions(options),
-    header: requireHeader(options.header ?? 'Idempotency-Key', 'header'),
-    replayHeaders: readReplayHeaders(options.replayHeaders ?? []),
-    encryption: options.encryption,
+    header: requireHeader(header, 'header'),
+    replayHeaders: readReplayHeaders(replayHeaders),
+    encryption,
     allowInMemoryStorage: requireBoolean(allowInMemoryStorage, 'allowInMemoryStorage'),
     storeTimeoutMs: Math.min(positiveMs(storeTimeout, 'storeTimeout'), LONGEST_TIMER_MS),
     shutdownGraceMs: Math.min(wholeMs(shutdownGrace, 'shutdownGrace'), LONGEST_TIMER_MS),
     exposeKeys: requireBoolean(exposeKeys, 'exposeKeys'),
-    problemType: readProblemType(options.problemDetails ?? false),
+    problemType: readProblemType(problemDetails),
   };
+}
+
+/**
+ * Refuses what is no object, and does not show it: it may be a secret.
+ *
+ * @throws TypeError
+ */
+export function requireOptions(value: unknown, hint: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+
+  throw new OptionError('', `expected an options object, got ${kindOf(value)}. ${hint}`);
 }
 
 /** Later levels win, field by field. */
@@ -168,9 +185,12 @@ export function mergeOptions(...levels: readonly (HandlerOptions | undefined)[])
 
 function pickHandlerOptions(options: IdempotentOptions): HandlerOptions {
   const read = READERS as Readonly<Record<string, (value: unknown, path: string) => unknown>>;
-  const given = HANDLER_OPTIONS.filter((name) => options[name] !== undefined);
+  // Each is read once: a getter may give another value the next time.
+  const given = HANDLER_OPTIONS.map((name) => [name, options[name]] as const).filter(
+    ([, value]) => value !== undefined,
+  );
 
-  return Object.fromEntries(given.map((name) => [name, read[name]?.(options[name], name)]));
+  return Object.fromEntries(given.map(([name, value]) => [name, read[name]?.(value, name)]));
 }
 
 const READERS: { readonly [Name in keyof Required<HandlerOptions>]: (value: unknown, path: string) => unknown } = {
@@ -192,11 +212,18 @@ const READERS: { readonly [Name in keyof Required<HandlerOptions>]: (value: unkn
 
 /** Rounded up, since stores take whole milliseconds only, and a shorter time might be none. */
 function wholeMs(value: unknown, path: string): number {
-  return parseDuration(value, path, { whole: true });
+  return requireCountable(parseDuration(value, path, { whole: true }), path);
 }
 
 function positiveMs(value: unknown, path: string): number {
-  return parseDuration(value, path, { whole: true, positive: true });
+  return requireCountable(parseDuration(value, path, { whole: true, positive: true }), path);
+}
+
+/** What a store adds to its clock must still be a time: one that fails to keep an answer lets its handler run again. */
+function requireCountable(milliseconds: number, path: string): number {
+  if (milliseconds <= LONGEST_MS) return milliseconds;
+
+  throw new OptionError(path, `expected at most ${LONGEST_MS}ms, got ${milliseconds}ms. '3650d' is ten years.`);
 }
 
 function readSize(value: unknown, path: string): number {

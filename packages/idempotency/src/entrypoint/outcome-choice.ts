@@ -1,16 +1,10 @@
 import { PartialResponse } from 'holdfast';
-import { decision } from 'holdfast/binding';
 import type { ExecutionContext } from '@nestjs/common';
 import type { CallReports } from '../execution/call-reports.js';
-import type { IdempotencyReleasedEvent } from '../idempotency.events.js';
-import type { IdempotencyStoredResponse } from '../store.js';
+import { chooseBySettings, type Choice } from '../execution/choice.js';
 import type { Outcome, Transport } from '../transports/transport.js';
 import type { WarnOnce } from '../warn-once.js';
 import type { HandlerPlan } from './handler-plans.js';
-
-/** What becomes of an outcome: it is kept, or its key is given back. */
-export type Choice =
-  { readonly keep: IdempotencyStoredResponse } | { readonly free: IdempotencyReleasedEvent['reason'] };
 
 /** Decides which outcomes of a handler are kept. */
 export class OutcomeChoice {
@@ -31,8 +25,8 @@ export class OutcomeChoice {
   }
 
   private choose(outcome: Outcome, context: ExecutionContext): Choice {
-    const { storeIf, storePartial } = this.plan.settings;
-    if (!storePartial && isDegraded(outcome)) return { free: 'outcome' };
+    const { settings } = this.plan;
+    if (!settings.storePartial && isDegraded(outcome)) return { free: 'outcome' };
 
     const stored = this.transport.store(outcome, context);
     if ('unstorable' in stored) {
@@ -40,14 +34,11 @@ export class OutcomeChoice {
       return { free: 'unstorable' };
     }
 
-    const isKept = outcome.kind === 'error' ? storeIf(stored.status, outcome.error) : storeIf(stored.status);
-    if (!decision(isKept, 'storeIf')) return { free: 'outcome' };
-    if (this.isTooLarge(stored.body)) {
+    const choice = chooseBySettings(stored, settings, ...(outcome.kind === 'error' ? [outcome.error] : []));
+    if ('free' in choice && choice.free === 'too-large') {
       this.warn('gave an answer larger than maxBodySize, which is not kept: a repeated call runs the handler again.');
-      return { free: 'too-large' };
     }
-
-    return { keep: stored };
+    return choice;
   }
 
   /** A handler that completed without a value. */
@@ -62,13 +53,6 @@ export class OutcomeChoice {
     this.warn('answered with a stream, which cannot be replayed: a repeated call runs the handler again.');
 
     return { free: 'unstorable' };
-  }
-
-  private isTooLarge(body: unknown): boolean {
-    const { maxBodySize } = this.plan.settings;
-    if (maxBodySize === Infinity || body === undefined) return false;
-
-    return Buffer.byteLength(JSON.stringify(body)) > maxBodySize;
   }
 
   private warn(message: string): void {

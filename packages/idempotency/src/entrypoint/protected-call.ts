@@ -1,5 +1,6 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { Subscriber, Subscription } from 'rxjs';
+import type { Choice } from '../execution/choice.js';
 import type { HeldCall } from '../execution/held-call.js';
 import type { KeyedCall } from '../execution/keyed-call.js';
 import type { KeyedCalls } from '../execution/keyed-calls.js';
@@ -11,7 +12,7 @@ import type { WarnOnce } from '../warn-once.js';
 import { CallIdentity } from './call-identity.js';
 import type { HandlerPlan } from './handler-plans.js';
 import { HandlerRun, type HandlerEnd } from './handler-run.js';
-import { OutcomeChoice, type Choice } from './outcome-choice.js';
+import { OutcomeChoice } from './outcome-choice.js';
 
 export interface ProtectedCallParts {
   readonly plan: HandlerPlan;
@@ -25,7 +26,7 @@ export interface ProtectedCallParts {
 
 /** One call of a decorated handler, from its key to its answer. */
 export class ProtectedCall {
-  private readonly left = new AbortController();
+  private hasLeft = false;
   private run: HandlerRun | undefined = undefined;
   private unprotected: Subscription | undefined = undefined;
 
@@ -36,17 +37,16 @@ export class ProtectedCall {
 
   /** Never rejects: what goes wrong is the answer. */
   async answer(): Promise<void> {
-    const { transport, context } = this.parts;
     try {
       await this.decide();
     } catch (error) {
-      this.subscriber.error(error instanceof IdempotencyRejectedError ? transport.reject(error, context) : error);
+      this.subscriber.error(error instanceof IdempotencyRejectedError ? this.refusal(error) : error);
     }
   }
 
   /** Nobody waits for the answer any more. */
   leave(): void {
-    this.left.abort();
+    this.hasLeft = true;
     this.run?.leave();
     this.unprotected?.unsubscribe();
   }
@@ -54,10 +54,10 @@ export class ProtectedCall {
   private async decide(): Promise<void> {
     const { calls } = this.parts;
     const call = await this.identify();
-    if (this.left.signal.aborted) return;
+    if (this.hasLeft) return;
     if (call === undefined) return this.passThrough();
 
-    const admission = await calls.admit(call, this.left.signal);
+    const admission = await calls.admit(call, () => this.hasLeft);
     if (admission.kind === 'run') return await this.handle(admission.held);
     if (admission.kind === 'unprotected') return this.passThrough();
 
@@ -77,8 +77,18 @@ export class ProtectedCall {
     }
   }
 
+  /** A response that has been sent by others takes no header, and is no reason for the process to fall. */
+  private refusal(rejection: IdempotencyRejectedError): unknown {
+    const { transport, context } = this.parts;
+    try {
+      return transport.reject(rejection, context);
+    } catch (error) {
+      return error;
+    }
+  }
+
   private passThrough(): void {
-    if (this.left.signal.aborted) return;
+    if (this.hasLeft) return;
 
     this.unprotected = this.parts.next.handle().subscribe(this.subscriber);
   }
@@ -90,7 +100,7 @@ export class ProtectedCall {
 
   private async handle(held: HeldCall): Promise<void> {
     // Taken for somebody who has left meanwhile.
-    if (this.left.signal.aborted) return await held.free('unsubscribed');
+    if (this.hasLeft) return await held.settle({ free: 'unsubscribed' });
 
     const { transport, next } = this.parts;
     const run = new HandlerRun({
@@ -100,7 +110,7 @@ export class ProtectedCall {
     this.run = run;
     const end = await held.run(() => run.run(() => next.handle()));
     // First the store, then the caller: who repeats the call as soon as it has been answered meets the record.
-    await settle(held, this.choiceOf(end, held));
+    await held.settle(this.choiceOf(end, held));
     this.pass(end);
   }
 
@@ -120,9 +130,4 @@ export class ProtectedCall {
     if (end.kind === 'value') this.subscriber.next(end.value);
     this.subscriber.complete();
   }
-}
-
-async function settle(held: HeldCall, choice: Choice): Promise<void> {
-  if ('keep' in choice) await held.keepOutcome(choice.keep);
-  else await held.free(choice.free);
 }

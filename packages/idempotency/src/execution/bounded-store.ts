@@ -26,19 +26,29 @@ const LATE_MS = 50;
 export class BoundedStore {
   constructor(
     private readonly source: () => IdempotencyStore,
-    private readonly timeoutMs: number,
+    readonly timeoutMs: number,
   ) {}
 
   /** Of a call that fails, no lock stays behind, as far as anybody can reach the store. */
-  async acquire(lock: LockClaim): Promise<IdempotencyAcquireResult> {
-    const { key, owner, fingerprint, lockTtl } = lock;
-    const asked = settled(() => this.source().acquire(key, owner, fingerprint, lockTtl));
+  async acquire(claim: LockClaim): Promise<IdempotencyAcquireResult> {
+    const since = now();
+    const asked = this.ask(claim);
     try {
-      return requireResult(await this.inTime('acquire', asked));
+      const found = requireResult(await this.inTime('acquire', asked));
+      // By when the answer came, the time of the lock may have been over.
+      const isFresh = now() - since < beatMs(claim.lockTtl);
+      if (found.state !== 'acquired' || isFresh || (await this.isAlive(claim))) return found;
+
+      return { state: 'in-flight', fingerprint: claim.fingerprint };
     } catch (error) {
-      this.withdraw(lock, asked);
+      this.withdraw(claim, asked, error);
       throw error;
     }
+  }
+
+  /** As `acquire()`, for an owner to whom the lock is welcome whenever it comes. */
+  async reacquire(claim: LockClaim): Promise<IdempotencyAcquireResult> {
+    return requireResult(await this.inTime('acquire', this.ask(claim)));
   }
 
   complete(...given: Parameters<IdempotencyStore['complete']>): Promise<boolean> {
@@ -53,6 +63,14 @@ export class BoundedStore {
     return this.decide('extend', () => this.source().extend(key, owner, lockTtl));
   }
 
+  private ask({ key, owner, fingerprint, lockTtl }: LockClaim): Promise<IdempotencyAcquireResult> {
+    return settled(() => this.source().acquire(key, owner, fingerprint, lockTtl));
+  }
+
+  private isAlive({ key, owner, lockTtl }: LockClaim): Promise<boolean> {
+    return this.extend(key, owner, lockTtl);
+  }
+
   private async decide(method: StoreMethod, ask: () => Promise<boolean>): Promise<boolean> {
     const answer: unknown = await this.inTime(method, settled(ask));
     if (typeof answer === 'boolean') return answer;
@@ -61,13 +79,13 @@ export class BoundedStore {
   }
 
   /** The lock may have been taken although nobody was told, or may be taken any time from now on. */
-  private withdraw({ key, owner }: LockClaim, asked: Promise<IdempotencyAcquireResult>): void {
+  private withdraw({ key, owner }: LockClaim, asked: Promise<IdempotencyAcquireResult>, error: unknown): void {
     const free = (): void => void settled(() => this.source().release(key, owner)).catch(() => {});
     free();
-    asked.then(
-      (late) => (late as Partial<IdempotencyAcquireResult> | null | undefined)?.state === 'acquired' && free(),
-      () => {},
-    );
+    if (!(error instanceof IdempotencyStoreTimeoutError) || error.method !== 'acquire') return;
+
+    // What fails late may have been done before, and after the first release.
+    asked.then(requireResult).then(({ state }) => state === 'acquired' && free(), free);
   }
 
   private inTime<T>(method: StoreMethod, asked: Promise<T>): Promise<T> {
@@ -83,6 +101,14 @@ export class BoundedStore {
       asked.finally(() => clearTimeout(timer)).then(resolve, reject);
     });
   }
+}
+
+/** As long as a lock is renewed this often within its life, one beat may fail. */
+const BEATS = 3;
+
+/** How long after it was taken or renewed a lock is renewed again. */
+export function beatMs(lockTtl: number): number {
+  return Math.max(1, Math.floor(lockTtl / BEATS));
 }
 
 /** What is asked for when a lock is to be taken. */

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { show } from 'holdfast/binding';
 import { createHash } from 'node:crypto';
 import type { IdempotencyEvent, IdempotencyEvents, IdempotencyReleasedEvent } from '../idempotency.events.js';
 import type { KeyedCall } from './keyed-call.js';
@@ -17,15 +18,13 @@ export const logger = new Logger('IdempotencyModule');
 export class CallReports {
   private lost = false;
   private readonly failed = new Set<StoreMethod>();
-  private readonly shownKey: string;
+  private shown: string | undefined = undefined;
 
   constructor(
     private readonly call: KeyedCall,
     private readonly events: IdempotencyEvents,
-    exposeKeys: boolean,
-  ) {
-    this.shownKey = exposeKeys ? call.key : hashed(call.key);
-  }
+    private readonly exposeKeys: boolean,
+  ) {}
 
   executed(duration: number): void {
     this.tell('executed', { duration });
@@ -53,10 +52,16 @@ export class CallReports {
     if (this.failed.has(method)) return;
 
     this.failed.add(method);
-    logger.error(
+    log(
+      'error',
       `${this.place}: the store failed in ${method}()`,
-      error instanceof Error && !(error instanceof IdempotencyStoreTimeoutError) ? error.stack : String(error),
+      error instanceof IdempotencyStoreTimeoutError ? error.message : textOf(error),
     );
+  }
+
+  /** A store without room works: it has said that it will not remember this call. */
+  storeFull(error: unknown, duration: number): void {
+    this.tell('store-error', { method: 'acquire', error, duration });
   }
 
   /** Somebody else may run this handler for the same key: told once. */
@@ -64,34 +69,35 @@ export class CallReports {
     if (this.lost) return;
 
     this.lost = true;
-    logger.warn(`${this.place}: ${because}. The handler may run again for this key.`);
+    log('warn', `${this.place}: ${because}. The handler may run again for this key.`);
     this.tell('lock-lost', { phase });
   }
 
   warn(message: string): void {
-    logger.warn(`${this.place}: ${message}`);
+    log('warn', `${this.place}: ${message}`);
   }
 
   /** What an application's own code threw where its answer was looked at. */
   captureFailed(error: unknown): void {
-    logger.error(
-      `${this.place}: the outcome could not be looked at, and is not kept`,
-      error instanceof Error ? error.stack : String(error),
-    );
+    log('error', `${this.place}: the outcome could not be looked at, and is not kept`, textOf(error));
   }
 
   unreadable(why: unknown): void {
-    logger.error(
-      `${this.place}: the stored record cannot be read, so the call fails until it expires: ` +
-        (why instanceof Error ? why.message : String(why)),
-    );
+    const reason = why instanceof Error ? why.message : textOf(why);
+    log('error', `${this.place}: the stored record cannot be read, so the call fails until it expires: ${reason}`);
   }
 
   private get place(): string {
     return `${this.call.handler}, key ${this.shownKey}`;
   }
 
+  private get shownKey(): string {
+    return (this.shown ??= this.exposeKeys ? this.call.key : hashed(this.call.key));
+  }
+
   private tell<Type extends IdempotencyEvent['type']>(type: Type, fields: Told<Type>): void {
+    if (!this.events.isHeard(type)) return;
+
     const { context, handler, scope } = this.call;
     this.events.emit({
       type,
@@ -101,6 +107,24 @@ export class CallReports {
       ...(scope === undefined ? {} : { scope }),
       ...fields,
     } as unknown as IdempotencyEvent);
+  }
+}
+
+/** An application's own logger may throw, and no key stays locked for that. */
+function log(level: 'error' | 'warn', ...lines: readonly [message: string, detail?: string]): void {
+  try {
+    logger[level](...lines);
+  } catch {
+    // Where it could be told is just what does not work.
+  }
+}
+
+/** What was thrown may be anything, also what cannot be made a text. */
+function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.stack) : String(thrown);
+  } catch {
+    return show(thrown);
   }
 }
 

@@ -5,6 +5,7 @@ import type { RecordCodec } from '../record/record-codec.js';
 import type { IdempotencyStore, IdempotencyStoredPayload, IdempotencyStoredResponse } from '../store.js';
 import type { BoundedStore } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
+import type { Choice } from './choice.js';
 import type { KeyedCall } from './keyed-call.js';
 import { IdempotencyLockLostError, type Lock } from './lock.js';
 import { OutcomeWrite } from './outcome-write.js';
@@ -25,7 +26,7 @@ export function currentCall(): HeldCall | undefined {
   return current.getStore();
 }
 
-/** A call that holds the lock of its key: it ends with exactly one of {@link keepOutcome} and {@link free}. */
+/** A call that holds the lock of its key: it ends with exactly one {@link settle}. */
 export class HeldCall {
   /** Settles when nothing is left to do for it. */
   readonly over: Promise<void>;
@@ -55,14 +56,19 @@ export class HeldCall {
     }
   }
 
-  /** Keeps an outcome for calls to come. Resolves, and never rejects, when the caller may have its answer. */
-  async keepOutcome(response: IdempotencyStoredResponse): Promise<void> {
+  /** Resolves, and never rejects, when the caller may have its answer. */
+  settle(choice: Choice): Promise<void> {
+    return 'keep' in choice ? this.keepOutcome(choice.keep) : this.free(choice.free);
+  }
+
+  /** Keeps an outcome for calls to come. */
+  private async keepOutcome(response: IdempotencyStoredResponse): Promise<void> {
     const { codec, store, reports } = this.parts;
     let payload: IdempotencyStoredPayload;
     try {
       payload = codec.write(this.call.recordKey, response);
     } catch (error) {
-      reports.warn(`the outcome cannot be stored: ${String(error)}`);
+      reports.captureFailed(error);
       return this.free('unstorable');
     }
 
@@ -86,8 +92,8 @@ export class HeldCall {
     this.joined = payload;
   }
 
-  /** Gives the key back: the next call with it runs the handler. Never rejects. */
-  async free(reason: IdempotencyReleasedEvent['reason']): Promise<void> {
+  /** Gives the key back: the next call with it runs the handler. */
+  private async free(reason: IdempotencyReleasedEvent['reason']): Promise<void> {
     const { store, reports } = this.parts;
     const since = now();
     this.lock.letGo();

@@ -1,10 +1,11 @@
 import { createBackoff, currentScope, now } from 'holdfast/binding';
+import { randomUUID } from 'node:crypto';
 import type { IdempotencyEvents } from '../idempotency.events.js';
 import type { RecordCodec } from '../record/record-codec.js';
 import { decodeValue } from '../record/stored-value.js';
 import type { IdempotencyStoredResponse } from '../store.js';
 import { IdempotencyStoreFullError } from '../stores/store-full-error.js';
-import type { BoundedStore } from './bounded-store.js';
+import type { BoundedStore, LockClaim } from './bounded-store.js';
 import { CallReports } from './call-reports.js';
 import { HeldCall } from './held-call.js';
 import type { KeyedCall } from './keyed-call.js';
@@ -37,50 +38,46 @@ const backoff = createBackoff({ delay: 50, factor: 1.5, maxDelay: 1_000, jitter:
 
 /** Decides about calls with keys, on every transport alike. */
 export class KeyedCalls {
+  private toldFull = false;
+
   constructor(private readonly parts: KeyedCallsParts) {}
 
   /**
-   * @param left Aborts when nobody waits for the call any more.
+   * @param hasLeft Whether nobody waits for the call any more. A lock may have been taken for it all the same.
    * @throws IdempotencyRejectedError when its handler must not run.
    */
-  async admit(call: KeyedCall, left: AbortSignal): Promise<Admission> {
-    const reports = this.reportsOf(call);
+  async admit(call: KeyedCall, hasLeft: () => boolean): Promise<Admission> {
+    const reports = new CallReports(call, this.parts.events, this.parts.exposeKeys);
     try {
-      return await this.find(call, reports, left);
+      return await this.find(call, reports, hasLeft);
     } catch (error) {
       if (error instanceof IdempotencyRejectedError) reports.rejected(error);
       throw error;
     }
   }
 
-  reportsOf(call: KeyedCall): CallReports {
-    return new CallReports(call, this.parts.events, this.parts.exposeKeys);
-  }
-
-  private async find(call: KeyedCall, reports: CallReports, left: AbortSignal): Promise<Admission> {
-    const { onInFlight, maxWait, retryAfter } = call.settings;
-    const patience = onInFlight === 'wait' ? Math.min(maxWait, currentScope()?.deadline?.remaining() ?? Infinity) : 0;
-    const until = now() + patience;
+  private async find(call: KeyedCall, reports: CallReports, hasLeft: () => boolean): Promise<Admission> {
+    const until = now() + patienceOf(call);
     for (let asked = 1; ; asked += 1) {
       const found = await this.ask(call, reports);
       if (found.kind !== 'busy') return found;
-      const rest = until - now();
-      if (rest <= 0 || left.aborted) {
-        throw new IdempotencyRejectedError('IDEMPOTENCY_KEY_IN_USE', 'A call with this idempotency key is running', {
-          retryAfterMs: retryAfter,
-        });
-      }
-      await pause(Math.min(backoff.delayMs(asked, undefined), rest), left);
+      // A process that is about to go leaves the waiting to the next one.
+      const rest = this.parts.running.isClosing ? 0 : until - now();
+      if (rest <= 0 || hasLeft()) throw inUse(call);
+      await pause(Math.min(backoff.delayMs(asked, undefined), rest));
+      if (hasLeft()) throw inUse(call);
     }
   }
 
   private async ask(call: KeyedCall, reports: CallReports): Promise<Found> {
     const { store, running, codec } = this.parts;
-    const lock = new Lock(call, store, reports);
+    const { recordKey: key, fingerprint, settings } = call;
+    const claim: LockClaim = { key, owner: randomUUID(), fingerprint, lockTtl: settings.lockTtl };
     const since = now();
     try {
-      const found = await store.acquire(lock.claim);
+      const found = await store.acquire(claim);
       if (found.state === 'acquired') {
+        const lock = new Lock(claim, { call, store, reports });
         return { kind: 'run', held: running.add(new HeldCall(call, lock, { store, codec, reports })) };
       }
       // Another call's answer is none of this one's business, whether it is there already or not.
@@ -115,17 +112,41 @@ export class KeyedCalls {
     reports: CallReports,
     { error, duration }: { readonly error: unknown; readonly duration: number },
   ): Admission {
-    reports.storeFailed('acquire', error, duration);
-    // A store that is full works; it has said that it will not remember this call.
-    if (error instanceof IdempotencyStoreFullError || call.settings.onStoreError === 'run') {
+    if (error instanceof IdempotencyStoreFullError) {
+      reports.storeFull(error, duration);
+      this.warnFull(reports);
       return { kind: 'unprotected' };
     }
+
+    reports.storeFailed('acquire', error, duration);
+    if (call.settings.onStoreError === 'run') return { kind: 'unprotected' };
 
     throw new IdempotencyRejectedError('IDEMPOTENCY_STORE_UNAVAILABLE', 'Idempotency keys cannot be looked up', {
       retryAfterMs: call.settings.retryAfter,
       cause: error,
     });
   }
+
+  /** Once: a store that is full stays so for a while, and is asked by every call. */
+  private warnFull(reports: CallReports): void {
+    if (this.toldFull) return;
+
+    this.toldFull = true;
+    reports.warn('the store is full, so this call and others run without protection until keys expire (told once)');
+  }
+}
+
+/** How long a duplicate waits for the first call, in milliseconds. */
+function patienceOf({ settings }: KeyedCall): number {
+  if (settings.onInFlight === 'reject') return 0;
+
+  return Math.min(settings.maxWait, currentScope()?.deadline?.remaining() ?? Infinity);
+}
+
+function inUse({ settings }: KeyedCall): IdempotencyRejectedError {
+  return new IdempotencyRejectedError('IDEMPOTENCY_KEY_IN_USE', 'A call with this idempotency key is running', {
+    retryAfterMs: settings.retryAfter,
+  });
 }
 
 function reused(): IdempotencyRejectedError {

@@ -1,7 +1,6 @@
 import { now } from 'holdfast/binding';
-import { randomUUID } from 'node:crypto';
 import { LONGEST_TIMER_MS } from '../settings.js';
-import type { BoundedStore, LockClaim } from './bounded-store.js';
+import { beatMs, type BoundedStore, type LockClaim } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
 import type { KeyedCall } from './keyed-call.js';
 
@@ -15,16 +14,17 @@ export class IdempotencyLockLostError extends Error {
   }
 }
 
-/** As long as a lock is renewed this often within its life, one beat may fail. */
-const BEATS = 3;
-
 /** What a process that is going away still claims for its calls: they cannot outlive it by more. */
 const LAST_LOCK_MS = 5_000;
 
+export interface LockParts {
+  readonly call: KeyedCall;
+  readonly store: BoundedStore;
+  readonly reports: CallReports;
+}
+
 /** The lock of one key, kept alive for as long as its call needs it. */
 export class Lock {
-  /** Whoever knows it holds the lock: a fencing token. */
-  readonly owner = randomUUID();
   private readonly gone = new AbortController();
   private timer: NodeJS.Timeout | undefined = undefined;
   private extending = false;
@@ -33,12 +33,17 @@ export class Lock {
   private heldSince = 0;
   private ttlMs: number;
 
+  /** @param taken What the store has granted. */
   constructor(
-    private readonly call: KeyedCall,
-    private readonly store: BoundedStore,
-    private readonly reports: CallReports,
+    private readonly taken: LockClaim,
+    private readonly parts: LockParts,
   ) {
-    this.ttlMs = call.settings.lockTtl;
+    this.ttlMs = taken.lockTtl;
+  }
+
+  /** Whoever knows it holds the lock: a fencing token. */
+  get owner(): string {
+    return this.taken.owner;
   }
 
   /** Aborts when the store says that somebody else may have the key. */
@@ -47,9 +52,7 @@ export class Lock {
   }
 
   get claim(): LockClaim {
-    const { recordKey: key, fingerprint } = this.call;
-
-    return { key, owner: this.owner, fingerprint, lockTtl: this.ttlMs };
+    return { ...this.taken, lockTtl: this.ttlMs };
   }
 
   /** Renews it from now on. */
@@ -65,8 +68,16 @@ export class Lock {
     this.heldSince = now();
   }
 
+  /** It had expired and was taken anew for the outcome. */
+  resume(): void {
+    if (this.kept) return;
+
+    this.kept = true;
+    this.schedule();
+  }
+
   get canBeHeld(): boolean {
-    return this.heldForMs < this.call.settings.maxLockHold;
+    return this.heldForMs < this.maxHoldMs;
   }
 
   /** Lets it expire when its time is over. */
@@ -81,8 +92,12 @@ export class Lock {
 
     this.ttlMs = LAST_LOCK_MS;
     clearTimeout(this.timer);
-    void this.extend();
     this.schedule();
+    if (!this.extending) void this.extend();
+  }
+
+  private get maxHoldMs(): number {
+    return this.parts.call.settings.maxLockHold;
   }
 
   private get heldForMs(): number {
@@ -90,9 +105,8 @@ export class Lock {
   }
 
   private schedule(): void {
-    const beat = Math.max(1, Math.floor(this.ttlMs / BEATS));
-    const left = Math.ceil(this.call.settings.maxLockHold - this.heldForMs);
-    this.timer = setTimeout(() => this.beat(), Math.min(beat, Math.max(left, 1), LONGEST_TIMER_MS));
+    const left = Math.ceil(this.maxHoldMs - this.heldForMs);
+    this.timer = setTimeout(() => this.beat(), Math.min(beatMs(this.ttlMs), Math.max(left, 1), LONGEST_TIMER_MS));
     this.timer.unref();
   }
 
@@ -110,9 +124,9 @@ export class Lock {
     const since = now();
     try {
       const { key, owner, lockTtl } = this.claim;
-      if (!(await this.store.extend(key, owner, lockTtl)) && this.kept) this.lose();
+      if (!(await this.parts.store.extend(key, owner, lockTtl)) && this.kept) this.lose();
     } catch (error) {
-      if (this.kept) this.reports.storeFailed('extend', error, now() - since);
+      if (this.kept) this.parts.reports.storeFailed('extend', error, now() - since);
     } finally {
       this.extending = false;
     }
@@ -123,17 +137,17 @@ export class Lock {
     // The outcome may have been written meanwhile: whoever writes it finds out.
     if (this.writing) return;
 
-    this.reports.lockLost('extend', 'the lock was lost while the handler was running');
-    this.gone.abort(new IdempotencyLockLostError(this.call.handler));
+    const { reports, call } = this.parts;
+    reports.lockLost('extend', 'the lock was lost while the handler was running');
+    this.gone.abort(new IdempotencyLockLostError(call.handler));
   }
 
   private stopHolding(): void {
     this.letGo();
     if (this.writing) return;
 
-    const { maxLockHold } = this.call.settings;
-    this.reports.warn(
-      `the handler runs for longer than maxLockHold (${maxLockHold}ms), and its lock is not renewed any more`,
+    this.parts.reports.warn(
+      `the handler runs for longer than maxLockHold (${this.maxHoldMs}ms), and its lock is not renewed any more`,
     );
   }
 }

@@ -5,7 +5,7 @@ import type { BoundedStore } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
 import type { KeyedCall } from './keyed-call.js';
 import type { Lock } from './lock.js';
-import { pause } from './pause.js';
+import { atMost, pause } from './pause.js';
 
 /** A store that is back is found out soon, and one that stays away is not pressed. */
 const backoff = createBackoff({ delay: 100, maxDelay: 5_000, jitter: 'equal' });
@@ -24,14 +24,20 @@ export interface OutcomeWriteParts {
  * for as long as the lock may be held; the caller waits for the first try only.
  */
 export class OutcomeWrite {
+  /** Whether a try has failed: what it was to do may have been done all the same, or may be at any time. */
+  private uncertain = false;
+
   constructor(private readonly parts: OutcomeWriteParts) {}
 
   /** Resolves when the caller may have its answer, with the rest of the work. */
   async write(payload: IdempotencyStoredPayload, status: number): Promise<{ readonly rest: Promise<void> }> {
-    this.parts.lock.beginWrite();
-    const rest = (await this.attempt(payload, status)) ? Promise.resolve() : this.insist(payload, status);
+    const { lock, store } = this.parts;
+    lock.beginWrite();
+    const first = this.attempt(payload, status);
+    // Several calls of the store may be needed, of which each has its own limit.
+    await atMost(store.timeoutMs, first);
 
-    return { rest };
+    return { rest: first.then((done) => (done ? undefined : this.insist(payload, status))) };
   }
 
   private async insist(payload: IdempotencyStoredPayload, status: number): Promise<void> {
@@ -55,6 +61,7 @@ export class OutcomeWrite {
       else this.parts.reports.lockLost('complete', 'the lock was lost, so that the outcome is not stored');
       return true;
     } catch (error) {
+      this.uncertain = true;
       this.parts.reports.storeFailed('complete', error, now() - since);
       return false;
     }
@@ -74,11 +81,26 @@ export class OutcomeWrite {
    * expired, and as long as nobody else has taken the key, the outcome belongs there.
    */
   private async isStoredAfterAll(payload: IdempotencyStoredPayload): Promise<boolean> {
-    const found = await this.parts.store.acquire(this.parts.lock.claim);
-    if (found.state === 'acquired') return this.complete(payload);
+    const { lock, store, joined } = this.parts;
+    const found = await store.reacquire(lock.claim);
+    if (found.state === 'acquired') {
+      lock.resume();
+      return this.complete(payload);
+    }
+    // The lock there may be one's own, taken by an earlier try.
+    if (found.state === 'in-flight') return this.uncertain && this.complete(payload);
 
-    if (found.state !== 'completed') return false;
-    const { joined } = this.parts;
-    return isDeepStrictEqual(found.response, payload) || isDeepStrictEqual(found.response, joined);
+    return (
+      (this.uncertain && isSame(found.response, payload)) || (joined !== undefined && isSame(found.response, joined))
+    );
   }
+}
+
+/** Stores keep JSON, which has no -0 and no order of fields. */
+function isSame(found: IdempotencyStoredPayload, written: IdempotencyStoredPayload): boolean {
+  return isDeepStrictEqual(asJson(found), asJson(written));
+}
+
+function asJson(payload: IdempotencyStoredPayload): unknown {
+  return JSON.parse(JSON.stringify(payload ?? null));
 }

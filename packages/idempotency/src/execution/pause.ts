@@ -1,15 +1,19 @@
-/** Keeps no process alive. With a signal it ends early, without an error. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) return resolve();
+/** Keeps no process alive. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+}
 
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    timer.unref();
-    signal?.addEventListener('abort', end);
-  });
+export interface PatienceOptions {
+  /** Whether the process has to stay until then. Default `false`. */
+  readonly holdsProcess?: boolean;
+}
+
+/** Resolves when `work` has settled, and after so many milliseconds at the latest. Never rejects. */
+export async function atMost(ms: number, work: Promise<unknown>, options: PatienceOptions = {}): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  if (options.holdsProcess !== true) timer?.unref();
+  const settled = (): void => {};
+  await Promise.race([work.then(settled, settled), over]);
+  clearTimeout(timer);
 }

@@ -1,6 +1,7 @@
 import { Inject, Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { OptionError, refuseInherited, rejectUnknown, requireObject } from 'holdfast/binding';
+import { ConnectedMicroservices } from 'holdfast/nest';
 import { Explorer } from './entrypoint/explorer.js';
 import { Planner } from './entrypoint/plan.js';
 import { ResilienceInterceptor } from './entrypoint/resilience.interceptor.js';
@@ -16,7 +17,7 @@ import {
 import { ResilienceService } from './resilience.service.js';
 import { SETTINGS } from './settings.js';
 import { ApolloPlugin } from './transports/apollo-plugin.js';
-import { ConnectedMicroservices } from './transports/connected-microservices.js';
+import { CONNECTED_MICROSERVICES } from './transports/connected-microservices.js';
 import { TRANSPORTS, Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
@@ -54,7 +55,7 @@ function refuseBareImport(): never {
     ResilienceEvents,
     ResilienceContext,
     ResilienceInterceptor,
-    ConnectedMicroservices,
+    CONNECTED_MICROSERVICES,
     { provide: APP_INTERCEPTOR, useExisting: ResilienceInterceptor },
     // What forRoot() and forRootAsync() provide takes the place of this one.
     { provide: RESILIENCE_MODULE_OPTIONS, useFactory: refuseBareImport },

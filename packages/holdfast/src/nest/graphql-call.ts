@@ -29,7 +29,7 @@ interface Path {
 
 /** What resolvers are told of the field that they resolve. */
 export interface GraphqlInfo {
-  readonly operation?: { readonly operation?: unknown };
+  readonly operation?: { readonly operation?: unknown; readonly selectionSet?: Selection['selectionSet'] };
   readonly path?: Path;
   readonly fieldNodes?: readonly Selection[];
   readonly fragments?: Readonly<Record<string, Selection>>;
@@ -47,6 +47,29 @@ export function infoOf(context: ExecutionContext): GraphqlInfo | undefined {
 /** The object that all resolvers of an operation share. */
 export function operationOf(context: ExecutionContext): object | undefined {
   return objectAt(context, -2);
+}
+
+/** Where drivers and applications put the request. */
+interface OperationContext {
+  readonly req?: unknown;
+  readonly request?: unknown;
+  readonly reply?: unknown;
+}
+
+/**
+ * What may be Node's request, in the order in which to believe it: an HTTP request, or the handshake of a WebSocket.
+ *
+ * @param operation Which all resolvers share.
+ */
+export function rawRequestsIn(operation: object): readonly unknown[] {
+  const { req, request, reply } = operation as OperationContext;
+  const handshake = propertyOf(propertyOf(req, 'extra'), 'request');
+
+  return [req, request, propertyOf(reply, 'request'), handshake].map((one) => propertyOf(one, 'raw') ?? one);
+}
+
+function propertyOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
 const LEAST_ARGUMENTS = 3;

@@ -20,14 +20,33 @@ export {
   type HandlerKinds,
 } from './handler.js';
 export { readSignal } from './signal-parameter.js';
+export {
+  ConnectedMicroservices,
+  INHERIT_REMEDY,
+  type ConnectedMicroservicesParts,
+  type MessageHandlers,
+} from './connected-microservices.js';
+export { GraphqlServers } from './graphql-servers.js';
 
 // Calls and answers
-export { messageHeader } from './message-headers.js';
+export { messageHeader, messageHeaderValues } from './message-headers.js';
+export {
+  emptyMetadata,
+  grpcCallOf,
+  passedThroughCallOf,
+  payloadMetadata,
+  type GrpcCall,
+  type GrpcMetadata,
+} from './grpc-call.js';
+export { RpcExceptions } from './rpc-exceptions.js';
+export { fieldErrors, withoutStack, type FieldErrorClass } from './field-error.js';
+export { AskedFields, fieldsOf, selectionsOf, type Fragments } from './graphql-selection.js';
 export { beforeHead, type ResponseHead } from './response-head.js';
 export {
   infoOf,
   isSubscribing,
   operationOf,
+  rawRequestsIn,
   pathOf,
   type Directive,
   type GraphqlInfo,

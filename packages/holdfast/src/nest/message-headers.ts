@@ -24,14 +24,29 @@ interface MessageContext {
  * @param name In lower case.
  */
 export function messageHeader(message: unknown, name: string): string | readonly string[] | undefined {
-  if (typeof message !== 'object' || message === null) return undefined;
+  const texts = messageHeaderValues(message, name).map(textOf);
 
-  const values: string[] = [];
+  return texts.length <= 1 ? texts[0] : texts;
+}
+
+/**
+ * What stands under a header's name, whatever its case, as it came: of a list, which may be long, the first two.
+ *
+ * @param message What Nest hands to a handler beside the data.
+ * @param name In lower case.
+ */
+export function messageHeaderValues(message: unknown, name: string): readonly unknown[] {
+  if (typeof message !== 'object' || message === null) return [];
+
+  const values: unknown[] = [];
   for (const [key, value] of headersOf(message as MessageContext)) {
-    if (key.length === name.length && key.toLowerCase() === name) values.push(...textsOf(value));
+    if (key.length !== name.length || key.toLowerCase() !== name) continue;
+
+    // Two are enough to see that there are several.
+    values.push(...(Array.isArray(value) ? (value.slice(0, 2) as unknown[]) : [value]));
   }
 
-  return values.length <= 1 ? values[0] : values;
+  return values;
 }
 
 function headersOf(context: MessageContext): Headers {
@@ -49,11 +64,6 @@ function headersOf(context: MessageContext): Headers {
 
 /** Nobody writes a longer one of the headers that are read; bytes are not decoded to find that out. */
 const LONGEST = 64;
-
-/** Two of a list are enough to see that it is one. */
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.slice(0, 2).map(textOf) : [textOf(value)];
-}
 
 /** What is no text and no number is as good as an empty text. */
 function textOf(value: unknown): string {

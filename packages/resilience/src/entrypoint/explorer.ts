@@ -4,18 +4,18 @@ import { guardCaches } from '../degradation/cache-guard.js';
 import { letSerializersKeepMarks } from '../degradation/serializers.js';
 import { PolicyRegistry } from '../registry.js';
 import { ApolloPlugin } from '../transports/apollo-plugin.js';
-import type { MessageHandlers } from '../transports/connected-microservices.js';
 import {
   classesIn,
   type FoundClass,
+  GraphqlServers,
   type Handler,
   type HandlerKinds,
   handlersOf,
   isEntryClass,
   isHandler,
+  type MessageHandlers,
   type Wrapper,
 } from 'holdfast/nest';
-import { GraphqlServers } from './graphql-servers.js';
 import { readDeclarations } from './metadata.js';
 import { Planner, type Draft } from './plan.js';
 import { ResilienceInterceptor } from './resilience.interceptor.js';

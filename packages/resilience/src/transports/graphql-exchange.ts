@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isClientGone, onClientGone } from 'holdfast/binding';
+import { rawRequestsIn } from 'holdfast/nest';
 import type { Exchange } from './transport.js';
 
 type Request = Pick<IncomingMessage, 'headers' | 'socket'> & { readonly stream?: unknown };
 type Response = Pick<ServerResponse, 'headersSent' | 'writableEnded' | 'writableFinished' | 'on' | 'off'>;
 
-/** Where drivers and applications put the two. */
+/** Where drivers and applications put the answer. */
 interface OperationContext {
-  readonly req?: unknown;
-  readonly request?: unknown;
   readonly res?: unknown;
   readonly response?: unknown;
   readonly reply?: unknown;
@@ -29,11 +28,10 @@ export class GraphqlExchange implements Exchange {
   static in(context: OperationContext | undefined): GraphqlExchange | undefined {
     if (context === undefined) return undefined;
 
-    const { req, request, res, response, reply } = context;
-    const handshake = propertyOf(propertyOf(req, 'extra'), 'request');
-    const served = [req, request, propertyOf(reply, 'request'), handshake].map(rawOf).find(isRequest);
+    const served = rawRequestsIn(context).find(isRequest);
     if (served === undefined) return undefined;
 
+    const { res, response, reply } = context;
     return new GraphqlExchange(served, [res, reply, response, propertyOf(served, 'res')].map(rawOf).find(isResponse));
   }
 

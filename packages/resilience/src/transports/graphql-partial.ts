@@ -1,7 +1,6 @@
 import type { DegradedSection } from 'holdfast';
 import { isEnvelope, isPartial, type AnyPartialResponse } from '../degradation/partial-answer.js';
-import { pathOf, type GraphqlInfo, type Selection } from 'holdfast/nest';
-import { AskedFields, selectionsOf } from './graphql-selection.js';
+import { AskedFields, pathOf, selectionsOf, type GraphqlInfo, type Selection } from 'holdfast/nest';
 
 /** Where something stands in an answer, and what was asked for of it; `undefined` when that is not known. */
 interface Place {

@@ -2,7 +2,16 @@ import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
 import type { DegradedSection, ResilienceError } from 'holdfast';
 import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
-import { infoOf, isSubscribing, operationOf, PeerPackage, type GraphqlInfo, type HandlerKinds } from 'holdfast/nest';
+import {
+  fieldErrors,
+  infoOf,
+  isSubscribing,
+  operationOf,
+  PeerPackage,
+  withoutStack,
+  type GraphqlInfo,
+  type HandlerKinds,
+} from 'holdfast/nest';
 import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.js';
 import { GraphqlExchange } from './graphql-exchange.js';
 import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
@@ -10,6 +19,8 @@ import { isPlain, PartialFields, partialsAskedFor, type MissingField } from './g
 import { ResponseState } from './http-response.js';
 import { binding } from '../binding.js';
 import type { Transport } from './transport.js';
+
+const FieldError = fieldErrors(IntrinsicException);
 
 /** GraphQL on any driver: an error is that of its field, in an answer that is 200 as a whole. */
 export class GraphqlTransport implements Transport {
@@ -44,7 +55,6 @@ export class GraphqlTransport implements Transport {
     return this.exchangeOf(context)?.headerOf(name);
   }
 
-  /** Not with `extensions.http`: servers apply that to the whole answer, of which only one field has failed. */
   translate(error: ResilienceError): unknown {
     const retryAfter = retryAfterSeconds(error);
     const extensions = {
@@ -53,7 +63,7 @@ export class GraphqlTransport implements Transport {
       ...(retryAfter === undefined ? {} : { retryAfter }),
     };
 
-    return withoutStack(new FieldError(messageToClients(error), { originalError: error, extensions }));
+    return new FieldError(messageToClients(error), { originalError: error, extensions });
   }
 
   outgoing(value: unknown, context: ExecutionContext): unknown {
@@ -113,36 +123,4 @@ export class GraphqlTransport implements Transport {
     const extensions = { code: 'SECTION_FAILED', section, reason };
     return withoutStack(new module.GraphQLError(`${section} unavailable`, { ...(place as object), extensions }));
   }
-}
-
-interface FieldErrorOptions {
-  readonly originalError: ResilienceError;
-  readonly extensions: Readonly<Record<string, unknown>>;
-}
-
-/**
- * What every copy of `graphql` makes a GraphQL error of, with the place in the answer and these extensions. One of its
- * own errors would be logged by Nest, with all that it has, each time that a field fails; HTTP exceptions are not.
- */
-class FieldError extends IntrinsicException {
-  override readonly name = 'GraphQLError';
-  readonly originalError: ResilienceError;
-  readonly extensions: Readonly<Record<string, unknown>>;
-
-  constructor(message: string, { originalError, extensions }: FieldErrorOptions) {
-    super(message, { cause: originalError });
-    this.originalError = originalError;
-    this.extensions = extensions;
-  }
-}
-
-/** Some servers show stacks, and that of a policy's error begins with its name. */
-function withoutStack<E extends Error>(error: E): E {
-  Object.defineProperty(error, 'stack', {
-    value: `${error.name}: ${error.message}`,
-    configurable: true,
-    writable: true,
-  });
-
-  return error;
 }

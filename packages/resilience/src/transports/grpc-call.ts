@@ -1,54 +1,15 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { GrpcCall } from 'holdfast/nest';
 import type { Exchange } from './transport.js';
-
-/** What is used of the metadata of `@grpc/grpc-js`. */
-export interface GrpcMetadata {
-  get(name: string): readonly unknown[];
-  set(name: string, value: string): void;
-}
-
-/** What is used of its calls, as a server sees them. All four kinds are alike in this. */
-export interface GrpcCall {
-  readonly metadata: GrpcMetadata;
-  readonly cancelled: boolean;
-  getDeadline(): number | Date;
-  on(event: 'cancelled', listener: () => void): unknown;
-  off(event: 'cancelled', listener: () => void): unknown;
-  emit(event: 'error', error: unknown): boolean;
-}
 
 /** Answers a call whose client sends a stream and gets one message. */
 export type GrpcCallback = (error: unknown) => void;
 
-/** Handlers get the request, the metadata and the call; those of `@GrpcStreamCall()` the call alone. */
-const CALL = 2;
-
-/** The call of a handler on gRPC; `undefined` on any other transport. Told by its shape: the package is not ours to load. */
-export function grpcCallOf(context: ExecutionContext): GrpcCall | undefined {
-  const behindRequest = context.getArgByIndex<unknown>(CALL);
-
-  return isGrpcCall(behindRequest) ? behindRequest : passedThroughCallOf(context);
-}
-
-/** The call of a handler that reads from and writes to it by itself (`@GrpcStreamCall()`). */
-export function passedThroughCallOf(context: ExecutionContext): GrpcCall | undefined {
-  const first = context.getArgByIndex<unknown>(0);
-
-  return isGrpcCall(first) ? first : undefined;
-}
-
-/** What such a handler answers with, where its answer is a single message. */
+/** What a handler that has the call itself answers with, where its answer is a single message. */
 export function callbackOf(context: ExecutionContext): GrpcCallback | undefined {
   const callback = context.getArgByIndex<unknown>(1);
 
   return typeof callback === 'function' ? (callback as GrpcCallback) : undefined;
-}
-
-function isGrpcCall(value: unknown): value is GrpcCall {
-  if (typeof value !== 'object' || value === null) return false;
-
-  const call = value as { readonly getDeadline?: unknown; readonly sendMetadata?: unknown };
-  return typeof call.getDeadline === 'function' && typeof call.sendMetadata === 'function';
 }
 
 /** How long the client still waits, in milliseconds, below 0 when it does not; `undefined` when it set no deadline. */

@@ -1,19 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { RpcException } from '@nestjs/microservices';
 import { ClientDisconnectedError, SectionFailedError, type ResilienceError } from 'holdfast';
-import type { HandlerKinds } from 'holdfast/nest';
-import { payloadOf } from './client-answer.js';
 import {
-  callbackOf,
   grpcCallOf,
-  GrpcExchange,
   passedThroughCallOf,
-  patienceOf,
+  payloadMetadata,
   type GrpcCall,
-  type GrpcCallback,
-  type GrpcMetadata,
-} from './grpc-call.js';
-import type { RpcExceptions } from './rpc-exceptions.js';
+  type HandlerKinds,
+  type RpcExceptions,
+} from 'holdfast/nest';
+import { payloadOf } from './client-answer.js';
+import { callbackOf, GrpcExchange, patienceOf, type GrpcCallback } from './grpc-call.js';
 import type { Transport } from './transport.js';
 
 /** The trailing metadata in which callers find what other transports send as the payload, as JSON. */
@@ -70,12 +67,12 @@ export class GrpcTransport implements Transport {
 
   translate(error: ResilienceError, context: ExecutionContext): unknown {
     const payload = payloadOf(error);
-    const metadata = metadataOf(grpcCallOf(context), payload);
+    const call = grpcCallOf(context);
 
     return this.exceptions.wrap(error, {
       code: statusOf(error),
       message: payload.message,
-      ...metadata,
+      ...(call && { metadata: payloadMetadata(call, ERROR_METADATA, payload) }),
       [Symbol.toPrimitive]: readAsCancelled,
     });
   }
@@ -113,18 +110,4 @@ function statusOf(error: ResilienceError): number {
   if (error instanceof SectionFailedError) return [404, 410].includes(error.status) ? NOT_FOUND : UNAVAILABLE;
 
   return STATUSES.get(error.code) ?? UNAVAILABLE;
-}
-
-/** Made by the class of the call's own metadata, since grpc-js is not ours to load. */
-function metadataOf(call: GrpcCall | undefined, payload: object): { readonly metadata?: GrpcMetadata } {
-  if (call === undefined) return {};
-
-  const metadata = new (call.metadata.constructor as new () => GrpcMetadata)();
-  metadata.set(ERROR_METADATA, inAscii(JSON.stringify(payload)));
-  return { metadata };
-}
-
-/** Metadata takes printable ASCII only. */
-function inAscii(json: string): string {
-  return json.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,8 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ResilienceError } from 'holdfast';
-import { type HandlerKinds, messageHeader } from 'holdfast/nest';
+import { messageHeader, type HandlerKinds, type RpcExceptions } from 'holdfast/nest';
 import { payloadOf } from './client-answer.js';
-import type { RpcExceptions } from './rpc-exceptions.js';
 import { TcpConnection } from './tcp-connection.js';
 import type { Exchange, Transport } from './transport.js';
 

@@ -1,13 +1,12 @@
 import type { ExecutionContext, FactoryProvider } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { type HandlerKinds, handlerKindsIn } from 'holdfast/nest';
+import { grpcCallOf, handlerKindsIn, PeerPackage, RpcExceptions, type HandlerKinds } from 'holdfast/nest';
+import { binding } from '../binding.js';
 import { PolicyRegistry } from '../registry.js';
 import { GraphqlNotes, type ApolloAnswer } from './graphql-notes.js';
 import { GraphqlTransport } from './graphql.js';
-import { grpcCallOf } from './grpc-call.js';
 import { GrpcTransport } from './grpc.js';
 import { HttpTransport } from './http.js';
-import { RpcExceptions } from './rpc-exceptions.js';
 import { RpcTransport } from './rpc.js';
 import { UNKNOWN_TRANSPORT, type Transport } from './transport.js';
 import { WebSocketTransport } from './websocket.js';
@@ -20,7 +19,13 @@ export class Transports {
   private readonly graphqlNotes: GraphqlNotes;
 
   constructor(adapterHost: HttpAdapterHost, { settings }: PolicyRegistry) {
-    const exceptions = new RpcExceptions();
+    const exceptions = new RpcExceptions(
+      new PeerPackage({
+        name: '@nestjs/microservices',
+        binding,
+        bundled: () => import('@nestjs/microservices').catch(() => undefined),
+      }),
+    );
     this.grpc = new GrpcTransport(exceptions);
     this.graphqlNotes = new GraphqlNotes(settings.degraded);
     this.byType = new Map<string, Transport>([

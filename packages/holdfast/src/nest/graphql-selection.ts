@@ -1,6 +1,7 @@
-import type { Directive, GraphqlInfo, Selection } from 'holdfast/nest';
+import type { Directive, GraphqlInfo, Selection } from './graphql-call.js';
 
-type Fragments = Pick<GraphqlInfo, 'fragments' | 'variableValues'>;
+/** What the fields of a selection depend on. */
+export type Fragments = Pick<GraphqlInfo, 'fragments' | 'variableValues'>;
 
 /**
  * Where a query has asked for a field of an object: once for each name that the answer gives it. GraphQL itself knows
@@ -45,8 +46,11 @@ export class AskedFields {
   }
 }
 
-/** Validated operations have no fragment that contains itself. */
-function* fieldsOf(parents: readonly Selection[], info: Fragments): Generator<Selection> {
+/**
+ * The fields of these selections in the order in which they are resolved, those of fragments among them. Validated
+ * operations have no fragment that contains itself.
+ */
+export function* fieldsOf(parents: readonly Selection[], info: Fragments): Generator<Selection> {
   for (const selection of parents.flatMap((parent) => parent.selectionSet?.selections ?? [])) {
     if (isLeftOut(selection, info)) continue;
 

@@ -1,5 +1,6 @@
 import type { ModulesContainer } from '@nestjs/core';
-import type { Handler, Module, Wrapper } from 'holdfast/nest';
+import type { Module, Wrapper } from './entry-classes.js';
+import type { Handler } from './handler.js';
 
 /** Nest's own token for the options of a `GraphQLModule`; its package is one that an application need not have. */
 const OPTIONS = 'GqlModuleOptions';

@@ -1,8 +1,14 @@
-import { degradedHeaders, isHeaderOfWholeAnswers, type DegradedSection, type SectionTiming } from 'holdfast';
+import type { ServerResponse } from 'node:http';
+import { degradedHeaders, type SectionTiming } from 'holdfast';
+import {
+  beforeHead,
+  markDegraded,
+  type AnyPartialResponse,
+  type DegradedMarks,
+  type ResponseHead,
+} from 'holdfast/nest';
 import type { ResponseState } from '../transports/http-response.js';
-import type { ResponseHead } from 'holdfast/nest';
 import type { DegradedSettings } from './degraded-options.js';
-import type { AnyPartialResponse } from './partial-answer.js';
 
 /** What the head of an answer says about its sections. */
 export class AnswerMarks {
@@ -11,40 +17,40 @@ export class AnswerMarks {
 
   constructor(private readonly settings: DegradedSettings) {}
 
-  /**
-   * Marks an answer in which something is missing, as the last one who sets its headers: it is not stored, and it
-   * replaces what a client has, whatever conditions that sent.
-   */
-  mark(page: AnyPartialResponse, response: ResponseState): void {
-    const { identity } = response;
+  /** Marks an answer in which something is missing, and says how long its sections took where that is wanted. */
+  mark(page: AnyPartialResponse, { identity }: ResponseState): void {
     if (identity === undefined || (!page.partial && !this.settings.serverTiming)) return;
 
-    if (page.partial) response.dropConditions();
-    const pages = this.pages.get(identity);
-    if (pages !== undefined) return void pages.push(page);
-
-    const first = [page];
-    this.pages.set(identity, first);
-    response.beforeHead((head) => this.edit(head, first));
+    const pages = this.pagesOf(identity);
+    pages.push(page);
+    if (page.partial) markDegraded(identity, () => this.marksOf(pages));
   }
 
-  private edit(head: ResponseHead, pages: readonly AnyPartialResponse[]): void {
-    const degraded = pages.flatMap((page) => page.degraded);
-    if (degraded.length > 0) this.markDegraded(head, degraded);
+  private pagesOf(response: ServerResponse): AnyPartialResponse[] {
+    const known = this.pages.get(response);
+    if (known !== undefined) return known;
+
+    const pages: AnyPartialResponse[] = [];
+    this.pages.set(response, pages);
     if (this.settings.serverTiming) {
-      addTimings(
-        head,
-        pages.flatMap(({ timings }) => timings),
+      beforeHead(response, (head) =>
+        addTimings(
+          head,
+          pages.flatMap(({ timings }) => timings),
+        ),
       );
     }
+
+    return pages;
   }
 
-  private markDegraded(head: ResponseHead, degraded: readonly DegradedSection[]): void {
+  private marksOf(pages: readonly AnyPartialResponse[]): DegradedMarks {
     const { header: name, cacheControl } = this.settings;
-    for (const header of head.getHeaderNames().filter(isHeaderOfWholeAnswers)) head.removeHeader(header);
-    for (const [header, value] of Object.entries(degradedHeaders(degraded, { name, cacheControl }))) {
-      head.setHeader(header, value);
-    }
+
+    return degradedHeaders(
+      pages.flatMap(({ degraded }) => degraded),
+      { name, cacheControl },
+    );
   }
 }
 

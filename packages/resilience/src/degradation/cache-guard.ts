@@ -1,4 +1,4 @@
-import { partialIn } from './partial-answer.js';
+import { partialIn } from 'holdfast/nest';
 
 /** The token of `@nestjs/cache-manager`, spelt out: an application need not have that package. */
 const CACHE_MANAGER = 'CACHE_MANAGER';

@@ -8,10 +8,10 @@ import {
 } from '@nestjs/common';
 import { ResilienceError } from 'holdfast';
 import { now } from 'holdfast/binding';
+import { partialIn } from 'holdfast/nest';
 import { tap, type Observable } from 'rxjs';
 import { CLIENT_CLOSED_REQUEST, statusOf } from '../transports/client-answer.js';
 import { ResponseState } from '../transports/http-response.js';
-import { partialIn } from './partial-answer.js';
 
 interface HttpRequest {
   readonly method?: string;

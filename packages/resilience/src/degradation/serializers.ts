@@ -1,6 +1,6 @@
 import { ClassSerializerInterceptor, StandardSchemaSerializerInterceptor } from '@nestjs/common';
 import { isThenable } from 'holdfast/binding';
-import { isEnvelope, isPartial, partialIn } from './partial-answer.js';
+import { isEnvelope, isPartial, partialIn } from 'holdfast/nest';
 
 /**
  * Nest's serializers make plain objects of the fields of whatever they see. A partial response would lose its marks, and

@@ -1,6 +1,14 @@
 import type { DegradedSection } from 'holdfast';
-import { isEnvelope, isPartial, type AnyPartialResponse } from '../degradation/partial-answer.js';
-import { AskedFields, pathOf, selectionsOf, type GraphqlInfo, type Selection } from 'holdfast/nest';
+import {
+  AskedFields,
+  isEnvelope,
+  isPartial,
+  pathOf,
+  selectionsOf,
+  type AnyPartialResponse,
+  type GraphqlInfo,
+  type Selection,
+} from 'holdfast/nest';
 
 /** Where something stands in an answer, and what was asked for of it; `undefined` when that is not known. */
 interface Place {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { HttpServer } from '@nestjs/common';
 import { isClientGone, onClientGone } from 'holdfast/binding';
-import { beforeHead, type ResponseHead } from 'holdfast/nest';
 import { followTransfer, isStreamedBody, onResponseOver, type TransferOutcome } from './transfer.js';
 import type { Exchange, StreamedBodies } from './transport.js';
 
@@ -58,20 +57,8 @@ export class ResponseState implements Exchange, StreamedBodies {
   }
 
   /** What tells it from other responses. */
-  get identity(): object | undefined {
+  get identity(): ServerResponse | undefined {
     return this.response && rawResponse(this.response);
-  }
-
-  /** The last word on its headers; not for a head that has left. */
-  beforeHead(edit: (head: ResponseHead) => void): void {
-    if (this.response !== undefined) beforeHead(rawResponse(this.response), edit);
-  }
-
-  /** No answer but a whole one: what the client has from before is not to be compared with this one. */
-  dropConditions(): void {
-    const headers = this.response && rawResponse(this.response).req?.headers;
-    delete headers?.['if-none-match'];
-    delete headers?.['if-modified-since'];
   }
 
   /** Whether it tells when it is over. */

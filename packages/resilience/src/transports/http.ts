@@ -1,9 +1,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { ResilienceError } from 'holdfast';
+import { partialIn } from 'holdfast/nest';
 import { AnswerMarks } from '../degradation/answer-marks.js';
 import type { DegradedSettings } from '../degradation/degraded-options.js';
-import { partialIn } from '../degradation/partial-answer.js';
 import { toHttpException } from './http-exception.js';
 import { ResponseState } from './http-response.js';
 import type { Transport } from './transport.js';

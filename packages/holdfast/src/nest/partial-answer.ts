@@ -1,4 +1,4 @@
-import { PartialResponse } from 'holdfast';
+import { PartialResponse } from '../sections/partial-response.js';
 
 /** A partial response of whatever sections. */
 export type AnyPartialResponse = PartialResponse<unknown, unknown>;

@@ -1,4 +1,4 @@
-import { fanOut, required, type PartialResponse } from 'holdfast';
+import { fanOut, required, type PartialResponse } from '../index.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { partialIn } from './partial-answer.js';
 

@@ -8,6 +8,8 @@ export interface IdempotencyStoredResponse {
   readonly body?: unknown;
   /** Of which kind the error was that the handler ended with; missing for a success. */
   readonly error?: 'http' | 'rpc' | 'graphql';
+  /** Headers that say what is missing in the answer, in place of those of whole answers; none of an answer that is whole. */
+  readonly degraded?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** An answer that only a holder of the key can read. */

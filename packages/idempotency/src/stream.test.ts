@@ -10,6 +10,7 @@ describe('a stream', () => {
     ['web stream', new ReadableStream()],
     ['async generator', (async function* () {})()],
     ['async iterable', { [Symbol.asyncIterator]: () => undefined }],
+    ['response of fetch()', new Response('a')],
     ['file around one', new StreamableFile(Buffer.from('a'))],
   ])('is a %s', (_, value) => {
     expect(isStream(value)).toBe(true);

@@ -47,10 +47,20 @@ export class CallIdentity {
   }
 
   private async payloadOf(context: ExecutionContext): Promise<unknown> {
-    const payload = this.transport.payloadOf(context);
-    const { fingerprint } = this.plan.settings;
+    const { plan, transport, warnings } = this;
+    const payload = transport.payloadOf(context);
+    const { fingerprint } = plan.settings;
+    if (fingerprint !== undefined) return await fingerprint(payload, context);
+    if (transport.hidesPayload?.(context) === true) {
+      warnings.warn(
+        'unseen-payload',
+        plan,
+        'is called with a body that nothing has parsed before interceptors run: under one key, two different ones are ' +
+          'taken for the same. Set fingerprint, to the Content-Digest header for example, or parse them in middleware.',
+      );
+    }
 
-    return fingerprint === undefined ? payload : await fingerprint(payload, context);
+    return payload;
   }
 
   private async scopeOf(context: ExecutionContext): Promise<string | undefined> {

@@ -2,8 +2,13 @@ import type { NestInterceptor } from '@nestjs/common';
 import { logger } from '../execution/call-reports.js';
 
 const SERIALIZER = 'ClassSerializerInterceptor';
+const RESILIENCE = 'ResilienceInterceptor';
 const REMEDY =
   'Register it with app.useGlobalInterceptors(), or import its module after IdempotencyModule, so that what is kept is what it made.';
+
+const RESILIENCE_REMEDY =
+  ' Import IdempotencyModule before ResilienceModule: else breakers, bulkheads and timeouts also stand in front of replays, ' +
+  'and each retry asks for the key again.';
 
 /**
  * Interceptors in front see replays as if they came from the handler.
@@ -24,7 +29,7 @@ export function checkInterceptorOrder(interceptors: readonly NestInterceptor[], 
 
   logger.warn(
     `These global interceptors stand in front of the idempotency interceptor: ${names.join(', ')}. They run again for each ` +
-      `replay, and what they do to answers is not kept. ${REMEDY}`,
+      `replay, and what they do to answers is not kept. ${REMEDY}${names.includes(RESILIENCE) ? RESILIENCE_REMEDY : ''}`,
   );
 }
 

@@ -1,4 +1,5 @@
-import { PartialResponse } from 'holdfast';
+import { ClientDisconnectedError } from 'holdfast';
+import { partialIn } from 'holdfast/nest';
 import type { ExecutionContext } from '@nestjs/common';
 import type { CallReports } from '../execution/call-reports.js';
 import { chooseBySettings, type Choice } from '../execution/choice.js';
@@ -26,13 +27,14 @@ export class OutcomeChoice {
 
   private choose(outcome: Outcome, context: ExecutionContext): Choice {
     const { settings } = this.plan;
-    if (!settings.storePartial && isDegraded(outcome)) return { free: 'outcome' };
+    if (isCutOff(outcome) || (!settings.storePartial && isDegraded(outcome))) return { free: 'outcome' };
 
     const stored = this.transport.store(outcome, context);
     if ('unstorable' in stored) {
       this.warn(`${stored.unstorable}; such answers are not kept, and a repeated call runs the handler again.`);
       return { free: 'unstorable' };
     }
+    if (!settings.storePartial && stored.degraded !== undefined) return { free: 'outcome' };
 
     const choice = chooseBySettings(stored, settings, ...(outcome.kind === 'error' ? [outcome.error] : []));
     if ('free' in choice && choice.free === 'too-large') {
@@ -61,5 +63,12 @@ export class OutcomeChoice {
 }
 
 function isDegraded(outcome: Outcome): boolean {
-  return outcome.kind === 'value' && outcome.value instanceof PartialResponse && outcome.value.partial;
+  return outcome.kind === 'value' && partialIn(outcome.value)?.partial === true;
+}
+
+/** Given up because its client had left: whatever its status is, nobody was answered with it. */
+function isCutOff(outcome: Outcome): boolean {
+  if (outcome.kind !== 'error' || !(outcome.error instanceof Error)) return false;
+
+  return [outcome.error, outcome.error.cause].some((error) => error instanceof ClientDisconnectedError);
 }

@@ -83,6 +83,20 @@ describe.each([
   });
 });
 
+describe('the marks of an answer in which something is missing', () => {
+  it.each([
+    ['in clear', plain],
+    ['sealed', sealed],
+  ])('are kept with it, %s', (_, codec) => {
+    const partial = {
+      ...RESPONSE,
+      degraded: { 'x-degraded': 'reviews=upstream_error;3', 'cache-control': 'no-store' },
+    };
+
+    expect(codec.read(RECORD, stored(codec.write(RECORD, partial)))).toEqual(partial);
+  });
+});
+
 describe('the body of a record', () => {
   it('is what the handler returned, once it is decoded', () => {
     const { body } = sealed.read(RECORD, stored(sealed.write(RECORD, RESPONSE)));
@@ -161,6 +175,9 @@ describe('the answer of a store that makes no sense', () => {
     ['an error of null', { status: 400, headers: {}, error: null }],
     ['an error that is an object', { status: 400, headers: {}, error: ['http'] }],
     ['a field of a later version', { status: 200, headers: {}, marks: [] }],
+    ['marks that are no headers', { status: 200, headers: {}, degraded: 'x-degraded' }],
+    ['marks of null', { status: 200, headers: {}, degraded: null }],
+    ['a mark that begins another header', { status: 200, headers: {}, degraded: { a: 'b\r\nset-cookie: c' } }],
     ['an own prototype', JSON.parse('{"status":200,"headers":{},"__proto__":{"error":"http"}}')],
     ['something that cannot be looked at', hostile],
   ];

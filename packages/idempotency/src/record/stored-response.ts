@@ -4,7 +4,7 @@ import { kindOf } from './kind-of.js';
 import { setOwn } from './own-property.js';
 import { UnreadableRecordError } from './unreadable-record.js';
 
-const FIELDS: readonly string[] = ['status', 'headers', 'body', 'error'];
+const FIELDS: readonly string[] = ['status', 'headers', 'body', 'error', 'degraded'];
 const ERRORS: readonly unknown[] = ['http', 'rpc', 'graphql'];
 
 /** A token of RFC 9110, section 5.6.2, in lower case. */
@@ -24,15 +24,16 @@ export function readResponse(payload: unknown): IdempotencyStoredResponse {
   const unknown = Object.keys(payload).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) throw malformed(`has the unknown field ${show(unknown)}`);
 
-  const { status, body, error } = own(payload);
+  const { status, headers, body, error, degraded } = own(payload);
   if (!isStatus(status)) throw malformed(`has ${typeof status === 'number' ? status : kindOf(status)} for a status`);
   if (error !== undefined && !ERRORS.includes(error)) throw malformed('has an unknown kind of error');
 
   return {
     status,
-    headers: readHeaders(own(payload)['headers']),
+    headers: readHeaders(headers),
     ...(body !== undefined && { body }),
     ...(error !== undefined && { error: error as 'http' | 'rpc' | 'graphql' }),
+    ...(degraded !== undefined && { degraded: readHeaders(degraded) }),
   };
 }
 

@@ -1,17 +1,26 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { IdempotencyStoredResponse } from '../store.js';
+
+interface RawRequest {
+  readonly rawHeaders?: readonly string[];
+  readonly stream?: { readonly endAfterHeaders?: boolean };
+}
 
 /** What requests of Express and Fastify have in common. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly originalUrl?: string;
-  /** As the framework trusts proxies to tell it. */
+  /** With its port, as the framework trusts proxies to tell it. */
+  readonly host?: string;
+  /** Without its port. */
   readonly hostname?: string;
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders?: readonly string[];
-  readonly raw?: { readonly rawHeaders?: readonly string[] };
+  readonly raw?: RawRequest;
+  /** Of HTTP/2. */
+  readonly stream?: RawRequest['stream'];
   readonly body?: unknown;
   readonly user?: unknown;
 }
@@ -47,6 +56,19 @@ export function headerLines(request: HttpRequest, name: string): readonly string
 
   const value = request.headers[name];
   return value === undefined ? undefined : [value].flat();
+}
+
+/** Whether something came with a request after its headers. */
+export function hasBody(request: HttpRequest): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length !== undefined) return Number(length) !== 0;
+
+  return encoding !== undefined || (request.raw ?? request).stream?.endAfterHeaders === false;
+}
+
+/** That of Node, also behind a framework's own. */
+export function rawResponse(response: HttpResponse): ServerResponse {
+  return (response.raw ?? response) as ServerResponse;
 }
 
 /** Those of these headers that are set, as they are kept. */

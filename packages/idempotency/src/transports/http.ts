@@ -1,6 +1,15 @@
 import { HttpException, type ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import { describeHandler, methodNameOf, writesResponse } from 'holdfast/nest';
+import { degradedHeaders } from 'holdfast';
+import {
+  degradedMarksOf,
+  describeHandler,
+  markDegraded,
+  methodNameOf,
+  partialIn,
+  writesResponse,
+  type DegradedMarks,
+} from 'holdfast/nest';
 import { STATUS_CODES } from 'node:http';
 import type { IdempotencyRejectedError } from '../execution/rejection.js';
 import { headerKey, type KeyReading } from '../key/idempotency-key.js';
@@ -9,7 +18,15 @@ import { encodeValue, NotStorableError } from '../record/stored-value.js';
 import type { HandlerSettings, ModuleSettings } from '../settings.js';
 import type { IdempotencyStoredResponse } from '../store.js';
 import { replayedHttpError, storedHttpError } from './http-error.js';
-import { headerLines, headersOf, requestOf, responseOf, type HttpResponse } from './http-exchange.js';
+import {
+  hasBody,
+  headerLines,
+  headersOf,
+  rawResponse,
+  requestOf,
+  responseOf,
+  type HttpResponse,
+} from './http-exchange.js';
 import { requestedVersion } from './http-version.js';
 import { keyBySetting } from './key-source.js';
 import { problemDetails } from './problem-details.js';
@@ -21,7 +38,16 @@ interface Redirect {
 }
 
 /** Headers that say what an answer is, as they stand when the handler has ended. */
-const KEPT = ['location', 'content-type', 'content-language', 'content-location', 'etag', 'last-modified'];
+const KEPT = [
+  'location',
+  'content-type',
+  'content-language',
+  'content-location',
+  // Of a body that the handler has encoded itself: compression comes later.
+  'content-encoding',
+  'etag',
+  'last-modified',
+];
 /** Those of an error that clients act on. */
 const KEPT_OF_ERRORS = ['retry-after', 'www-authenticate', 'location'];
 
@@ -62,15 +88,22 @@ export class HttpTransport implements Transport {
 
   identityOf(context: ExecutionContext): readonly string[] {
     const request = requestOf(context);
-    const { method, originalUrl, url, hostname, headers } = request;
+    const { method, originalUrl, url, host, hostname, headers } = request;
     const authority = headers.host ?? (headers[':authority'] as string | undefined);
     const version = requestedVersion(request, this.application.getVersioning());
 
-    return httpIdentity({ method, host: hostname ?? authority, url: originalUrl ?? url, version });
+    return httpIdentity({ method, host: host ?? hostname ?? authority, url: originalUrl ?? url, version });
   }
 
   payloadOf(context: ExecutionContext): unknown {
     return requestOf(context).body;
+  }
+
+  /** Files, for example, are parsed by interceptors, which run later. */
+  hidesPayload(context: ExecutionContext): boolean {
+    const request = requestOf(context);
+
+    return request.body === undefined && hasBody(request);
   }
 
   placeOf(): undefined {
@@ -80,14 +113,14 @@ export class HttpTransport implements Transport {
   store(outcome: Outcome, context: ExecutionContext): IdempotencyStoredResponse | Unstorable {
     const response = responseOf(context);
     if (this.isSent(response) || this.answersItself(context)) return { unstorable: 'sends its answer itself' };
-    if (outcome.kind === 'error') {
-      return { ...storedHttpError(outcome.error), headers: headersOf(response, KEPT_OF_ERRORS) };
-    }
 
     try {
+      if (outcome.kind === 'error') {
+        return { ...storedHttpError(outcome.error), headers: headersOf(response, KEPT_OF_ERRORS) };
+      }
       return this.storeValue(outcome.value, context);
     } catch (error) {
-      if (error instanceof NotStorableError) return { unstorable: `returned what cannot be kept: ${error.message}` };
+      if (error instanceof NotStorableError) return { unstorable: `ended with what cannot be kept: ${error.message}` };
       throw error;
     }
   }
@@ -95,11 +128,10 @@ export class HttpTransport implements Transport {
   replay(stored: IdempotencyStoredResponse, context: ExecutionContext): unknown {
     const { httpAdapter } = this.adapterHost;
     const response = responseOf(context);
-    httpAdapter.setHeader(response, 'Idempotent-Replayed', 'true');
-    for (const [name, value] of Object.entries(stored.headers)) {
-      // Adapters pass on what Node takes, lists too.
-      httpAdapter.setHeader(response, name, value as string);
-    }
+    this.setHeader(response, 'Idempotent-Replayed', 'true');
+    for (const [name, value] of Object.entries(stored.headers)) this.setHeader(response, name, value);
+    const { degraded } = stored;
+    if (degraded !== undefined) markDegraded(rawResponse(response), () => degraded);
     if (stored.error !== undefined) throw replayedHttpError(stored);
 
     httpAdapter.status(response, stored.status);
@@ -110,31 +142,47 @@ export class HttpTransport implements Transport {
   }
 
   reject(rejection: IdempotencyRejectedError, context: ExecutionContext): unknown {
-    const { httpAdapter } = this.adapterHost;
     const response = responseOf(context);
     const { retryAfterSeconds, status, code, message } = rejection;
-    if (retryAfterSeconds !== undefined) httpAdapter.setHeader(response, 'Retry-After', String(retryAfterSeconds));
+    if (retryAfterSeconds !== undefined) this.setHeader(response, 'Retry-After', String(retryAfterSeconds));
     const { problemType } = this.settings;
     if (problemType === undefined) {
+      this.declareJson(response);
       const body = { statusCode: status, error: STATUS_CODES[status], code, message };
       return new HttpException(body, status, { cause: rejection });
     }
 
-    httpAdapter.setHeader(response, 'Content-Type', 'application/problem+json');
+    this.setHeader(response, 'Content-Type', 'application/problem+json');
     return new HttpException({ ...problemDetails(rejection, problemType) }, status, { cause: rejection });
   }
 
   private storeValue(value: unknown, context: ExecutionContext): IdempotencyStoredResponse {
     const response = responseOf(context);
     const body = encodeValue(value);
+    const degraded = marksOf(value, response);
     const headers = headersOf(response, [...KEPT, ...this.settings.replayHeaders]);
     const redirect = redirectBy(value, context);
 
     return {
       status: redirect?.statusCode ?? response.statusCode,
-      headers: redirect?.url === undefined ? headers : { ...headers, location: redirect.url },
-      ...(body === undefined ? {} : { body }),
+      headers: redirect?.url === undefined ? headers : { ...headers, location: encodedUrl(redirect.url) },
+      ...(body !== undefined && { body }),
+      ...(degraded !== undefined && { degraded }),
     };
+  }
+
+  /** Middleware may have answered already, because it was not to wait any longer: then Node refuses headers. */
+  private setHeader(response: HttpResponse, name: string, value: string | readonly string[]): void {
+    // Adapters pass on what Node takes, lists too.
+    if (!this.isSent(response)) this.adapterHost.httpAdapter.setHeader(response, name, value as string);
+  }
+
+  /** The type that a route declares is that of its answers, and not that of errors. */
+  private declareJson(response: HttpResponse): void {
+    const declared = response.getHeader?.('content-type');
+    if (typeof declared === 'string' && !declared.startsWith('application/json')) {
+      this.setHeader(response, 'Content-Type', 'application/json; charset=utf-8');
+    }
   }
 
   private isSent(response: HttpResponse): boolean {
@@ -165,7 +213,25 @@ function redirectBy(value: unknown, context: ExecutionContext): Redirect | undef
   if (declared === undefined) return undefined;
 
   const { url, statusCode } = asObject(value) as Redirect;
-  return { url: url ?? declared.url ?? '', statusCode: statusCode ?? declared.statusCode ?? FOUND };
+  // As Nest has it: what is empty says nothing.
+  return { url: url || declared.url || '', statusCode: statusCode || declared.statusCode || FOUND };
+}
+
+/** As it can stand in a header; what frameworks encode beyond that, they encode again. */
+function encodedUrl(url: string): string {
+  // By way of bytes, which know no half of a character.
+  return Buffer.from(String(url))
+    .toString()
+    .replace(/[^!-~]/gu, encodeURIComponent);
+}
+
+/** What says of this answer that something is missing; without a package that sets it, what the engine has for that. */
+function marksOf(value: unknown, response: HttpResponse): DegradedMarks | undefined {
+  const page = partialIn(value);
+  const marks =
+    degradedMarksOf(rawResponse(response)) ?? (page?.partial === true ? degradedHeaders(page.degraded) : undefined);
+
+  return marks && Object.fromEntries(Object.entries(marks).map(([name, mark]) => [name.toLowerCase(), mark]));
 }
 
 function asObject(value: unknown): object {

@@ -42,6 +42,9 @@ export interface Transport {
   /** What it is called with. */
   payloadOf(context: ExecutionContext): unknown;
 
+  /** Whether it is called with more than can be seen of it, so that calls may differ although they look alike. */
+  hidesPayload?(context: ExecutionContext): boolean;
+
   /** Which of several calls that share a key; `undefined` where a key is for one call. */
   placeOf(context: ExecutionContext): string | undefined;
 

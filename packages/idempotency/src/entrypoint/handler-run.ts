@@ -1,4 +1,4 @@
-import type { Observable, Subscription } from 'rxjs';
+import { Observable, type Unsubscribable } from 'rxjs';
 import type { Outcome } from '../transports/transport.js';
 
 /** How a handler has ended, and with what. */
@@ -21,7 +21,7 @@ export class HandlerRun {
   private values = 0;
   private last: unknown = undefined;
   private left = false;
-  private subscription: Subscription | undefined = undefined;
+  private stream: Unsubscribable | undefined = undefined;
   private end: (end: HandlerEnd) => void = () => {};
 
   constructor(private readonly options: HandlerRunOptions) {}
@@ -31,12 +31,11 @@ export class HandlerRun {
     return new Promise((resolve) => {
       this.end = resolve;
       try {
-        this.subscription = handle().subscribe({
+        this.stoppable(handle()).subscribe({
           next: (value) => this.take(value),
           error: (reason: unknown) => this.fail(reason),
           complete: () => this.complete(),
         });
-        if (this.left) this.leave();
       } catch (error) {
         this.fail(error);
       }
@@ -48,8 +47,18 @@ export class HandlerRun {
     this.left = true;
     if (!this.isStream) return;
 
-    this.subscription?.unsubscribe();
+    this.stream?.unsubscribe();
     this.end({ kind: 'streamed' });
+  }
+
+  /** Also while it is being subscribed to: a source may give all of its values then, without an end. */
+  private stoppable(source: Observable<unknown>): Observable<unknown> {
+    if (this.options.answersOnce) return source;
+
+    return new Observable((subscriber) => {
+      this.stream = subscriber;
+      source.subscribe(subscriber);
+    });
   }
 
   private get isStream(): boolean {

@@ -28,6 +28,7 @@ export class Lock {
   private readonly gone = new AbortController();
   private timer: NodeJS.Timeout | undefined = undefined;
   private extending = false;
+  private skipped = false;
   private kept = false;
   private writing = false;
   private heldSince = 0;
@@ -93,7 +94,8 @@ export class Lock {
     this.ttlMs = LAST_LOCK_MS;
     clearTimeout(this.timer);
     this.schedule();
-    if (!this.extending) void this.extend();
+    if (this.extending) this.skipped = true;
+    else void this.extend();
   }
 
   private get maxHoldMs(): number {
@@ -116,7 +118,8 @@ export class Lock {
 
     this.schedule();
     // A slow store is not asked again before it has answered.
-    if (!this.extending) void this.extend();
+    if (this.extending) this.skipped = true;
+    else void this.extend();
   }
 
   private async extend(): Promise<void> {
@@ -130,6 +133,11 @@ export class Lock {
     } finally {
       this.extending = false;
     }
+    if (!this.skipped || !this.kept) return;
+
+    // By the next beat the lock might have expired.
+    this.skipped = false;
+    void this.extend();
   }
 
   private lose(): void {

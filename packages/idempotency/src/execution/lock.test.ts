@@ -1,0 +1,234 @@
+import { currentScope } from 'holdfast/binding';
+import { describe, expect, it, vi } from 'vitest';
+import { answer, HOUR, Machine, MINUTE, pass, SECOND, takeLog, useMachine } from '../../test/machine.js';
+import { HANGS, rejects } from '../../test/scripted-store.js';
+import { IdempotencyLockLostError } from './lock.js';
+
+useMachine();
+
+describe('A lock', () => {
+  it('is renewed every third of lockTtl, to its whole length, and not after its call has ended', async () => {
+    const machine = new Machine();
+    const since = Date.now();
+    const held = await machine.hold(machine.call({ lockTtl: 3_001 }));
+
+    await pass(999);
+    expect(machine.store.count('extend')).toBe(0);
+    await pass(1);
+    expect(machine.store.count('extend')).toBe(1);
+    await pass(1_000);
+    const beats = machine.store.asked.filter(({ method }) => method === 'extend');
+    expect(beats.map(({ at, ttl, owner }) => [at - since, ttl, owner])).toEqual([
+      [1_000, 3_001, held.lock.owner],
+      [2_000, 3_001, held.lock.owner],
+    ]);
+    await held.settle(answer(1));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [5, 1],
+    [6, 2],
+    ['1.5ms', 1],
+    [1_000 / 3, 111],
+  ] as const)('of %s is renewed every %i ms', async (lockTtl, beat) => {
+    const machine = new Machine();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const held = await machine.hold(machine.call({ lockTtl }));
+
+    expect(timers.mock.lastCall?.[1]).toBe(beat);
+    await held.settle(answer(1));
+  });
+
+  it('of months is renewed as late as timers can wait, and not at once', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: '90d', maxLockHold: '365d' }));
+
+    await pass(2 ** 31 - 2);
+    expect(machine.store.count('extend')).toBe(0);
+    await pass(1);
+    expect(machine.store.count('extend')).toBe(1);
+    await held.settle(answer(1));
+  });
+
+  it('keeps no process alive', async () => {
+    const machine = new Machine();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const held = await machine.hold();
+
+    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false, false]);
+    await held.settle(answer(1));
+  });
+
+  it('is renewed by one call at a time: a slow store skips beats, and is asked as soon as it has answered', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.script('extend', { answers: 2_500 });
+
+    await pass(3_499);
+    expect(machine.store.count('extend')).toBe(1);
+    await pass(1);
+    expect(machine.store.count('extend')).toBe(2);
+    await pass(500);
+    expect([machine.store.count('extend'), machine.isLocked]).toEqual([3, true]);
+    await held.settle(answer(1));
+  });
+
+  it('goes on being renewed when the store fails, which is logged once and told each time', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.script('extend', rejects(new Error('down')), {}, { throws: new Error('down') });
+
+    await pass(3_000);
+    expect(machine.events$).toEqual(['store-error:extend', 'store-error:extend']);
+    expect(takeLog()).toEqual(['error: Payments.create, key k: the store failed in extend()']);
+    expect(held.lock.signal.aborted).toBe(false);
+    await pass(1_000);
+    expect([machine.store.count('extend'), machine.isLocked]).toEqual([4, true]);
+    await held.settle(answer(1));
+  });
+
+  it('outlives a call of the store that hangs', async () => {
+    const machine = new Machine({ storeTimeout: 1_500 });
+    const held = await machine.hold(machine.call({ lockTtl: 6_000 }));
+    machine.store.script('extend', HANGS);
+
+    await pass(4_000);
+    expect([machine.store.count('extend'), machine.isLocked]).toEqual([2, true]);
+    await pass(4_000);
+    expect(machine.isLocked).toBe(true);
+    takeLog();
+    await held.settle(answer(1));
+  });
+});
+
+describe('A lock that is lost', () => {
+  it('is told once, and its signal aborts with the reason', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    await machine.takenByAnother();
+
+    await pass(999);
+    expect(held.lock.signal.aborted).toBe(false);
+    await pass(1);
+    expect(held.lock.signal.reason).toBeInstanceOf(IdempotencyLockLostError);
+    expect(held.lock.signal.reason).toMatchObject({ name: 'IdempotencyLockLostError', code: 'IDEMPOTENCY_LOCK_LOST' });
+    expect(vi.getTimerCount()).toBe(0);
+    await held.settle(answer('mine'));
+    expect(machine.events$).toEqual(['lock-lost:extend']);
+    expect(takeLog()).toEqual([
+      'warn: Payments.create, key k: the lock was lost while the handler was running. The handler may run again for this key.',
+    ]);
+    expect(machine.isLocked).toBe(true);
+  });
+
+  it('cancels what its handler has begun, and leaves the handler its answer', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    const reasons: unknown[] = [];
+    const result = held.run(async () => {
+      const signal = currentScope()?.signal as AbortSignal;
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          reasons.push(signal.reason);
+          resolve();
+        });
+      });
+      return 'mine';
+    });
+    machine.store.memory.clear();
+    const another = await machine.takenByAnother();
+    await pass(1_000);
+
+    expect(await result).toBe('mine');
+    expect(reasons).toEqual([expect.any(IdempotencyLockLostError)]);
+    await held.settle(answer('mine'));
+    expect(await machine.store.memory.complete('k', another, answer('theirs').keep, HOUR)).toBe(true);
+    expect(machine.kept).toBe('theirs');
+    takeLog();
+  });
+
+  it('gets its outcome all the same when nobody has taken the key', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    await pass(1_000);
+    expect(machine.events$).toEqual(['lock-lost:extend']);
+    await held.settle(answer('mine'));
+
+    expect([machine.kept, machine.events$.at(-1)]).toEqual(['mine', 'stored']);
+    takeLog();
+  });
+
+  it('is not told of when its call has ended meanwhile', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.script('extend', { does: 500 }, { does: 500, error: 'down' });
+    await pass(1_000);
+    await held.settle({ free: 'outcome' });
+    await pass(500);
+
+    expect(machine.events$).toEqual(['released:outcome']);
+    expect(held.lock.signal.aborted).toBe(false);
+  });
+});
+
+describe('maxLockHold', () => {
+  it('ends renewals at its very millisecond, with a warning and without an event', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000, maxLockHold: 3_500 }));
+
+    await pass(3_499);
+    expect([machine.store.count('extend'), takeLog()]).toEqual([3, []]);
+    await pass(1);
+    expect([machine.store.count('extend'), takeLog(), machine.events$]).toEqual([
+      3,
+      [
+        'warn: Payments.create, key k: the handler runs for longer than maxLockHold (3500ms), and its lock is not renewed any more',
+      ],
+      [],
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+    await pass(2_499);
+    expect(machine.isLocked).toBe(true);
+    await pass(1);
+    expect([machine.isLocked, held.lock.signal.aborted]).toEqual([false, false]);
+    await held.settle(answer('late'));
+    expect(machine.kept).toBe('late');
+  });
+
+  it('that is over leaves the key to whoever has taken it', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000, maxLockHold: 1 }));
+    await pass(3_000);
+    await machine.takenByAnother();
+    await held.settle(answer('late'));
+
+    expect([machine.isLocked, machine.events$]).toEqual([true, ['lock-lost:complete']]);
+    expect(takeLog()).toHaveLength(2);
+  });
+
+  it('does not count while the outcome is being written', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000, maxLockHold: 5 * SECOND }));
+    machine.store.script('complete', { does: 4_000 });
+    await pass(4_900);
+    const settled = held.settle(answer('mine'));
+    await pass(4_000);
+    await settled;
+
+    expect([machine.kept, machine.events$, takeLog()]).toEqual(['mine', ['stored'], []]);
+  });
+
+  it('may be longer than timers are', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: MINUTE, maxLockHold: '52w' }));
+    await pass(HOUR);
+
+    expect(machine.store.count('extend')).toBe(180);
+    await held.settle(answer(1));
+  });
+});

@@ -1,11 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { whatToTry } from '../src/launch/what-to-try.js';
 import { ShopProcesses } from '../src/walkthrough/shop-processes.js';
 
-const STARTING_MS = 30_000;
+/** The first start makes a database, which takes seconds on a machine that has other work. */
+const STARTING_MS = 60_000;
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
 function run(command: string): string {
@@ -34,9 +38,10 @@ describe('npm start', () => {
   }
 
   async function outputOf(environment: Record<string, string>): Promise<{ code: number | null; output: string }> {
-    processes = new ShopProcesses(environment);
-    const code = await processes.exit();
-    return { code, output: processes.log.lines.join('\n') };
+    const started = new ShopProcesses(environment);
+    processes ??= started;
+    const code = await started.exit();
+    return { code, output: started.log.lines.join('\n') };
   }
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
@@ -64,7 +69,8 @@ describe('npm start', () => {
         .filter((line) => line.startsWith('  '));
       const [quotes = '', query = '', message = '', hang = '', ...rest] = printed;
       // The command that ends the trouble comes last; the ones between need a carrier that answers.
-      const outputs = [quotes, query, message, hang, ...rest.reverse()].map(run);
+      const [answer = '', ...others] = [...rest.slice(-1), ...rest.slice(0, -1)];
+      const outputs = [quotes, query, message, hang, answer, ...others].map(run);
 
       await vi.waitFor(() => expect(processes?.log.lines).toEqual(expect.arrayContaining(printed)));
       expect(outputs).toEqual([
@@ -73,12 +79,13 @@ describe('npm start', () => {
         expect.stringMatching(/^\[\{"service":"ground",.*\}\]\n$/),
         '{"mode":"hang"}',
         '{"mode":"answer"}',
-        expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){8}$/),
-        expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){6}$/),
-        expect.stringContaining('"status":"pending"'),
-        '{"repriced":8}',
-        expect.stringContaining('"trackingNumber":"CAT000001"'),
         expect.stringContaining('"cancelled":0'),
+        expect.stringContaining('"trackingNumber":"CAT000001"'),
+        expect.stringContaining('"code":"IDEMPOTENCY_KEY_REUSED"'),
+        '{"repriced":8}',
+        expect.stringContaining('"status":"pending"'),
+        expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){6}$/),
+        expect.stringMatching(/^(?:(?:200|503) after \S+ s\n){8}$/),
       ]);
     },
     STARTING_MS * 2,
@@ -117,6 +124,55 @@ describe('npm start', () => {
         code: 1,
         output: `PORT: a whole number from 0 to 65535, not "${PORT}".`,
       });
+    },
+    STARTING_MS,
+  );
+
+  it(
+    'asks for one place of keys, when a database and a Redis are named',
+    async () => {
+      const { code, output } = await outputOf({
+        KEYS_FOLDER: '',
+        DATABASE_URL: 'postgres://localhost/shop',
+        REDIS_URL: 'redis://localhost',
+      });
+
+      expect({ code, output }).toEqual({
+        code: 1,
+        output: 'DATABASE_URL and REDIS_URL are set, but keys are kept in one place. Unset all but one.',
+      });
+    },
+    STARTING_MS,
+  );
+
+  it(
+    'says where its keys are, and who has them when another shop wants them too',
+    async () => {
+      processes = new ShopProcesses();
+      await processes.addresses();
+      const KEYS_FOLDER = await processes.log.match(/^Idempotency keys: (.+)$/);
+      const { code, output } = await outputOf({ KEYS_FOLDER });
+
+      expect(code).toBe(1);
+      expect(output).toMatch(
+        /^The keys in \S+ belong to a shop that runs already \(process \d+\)\. Set KEYS_FOLDER to /,
+      );
+    },
+    STARTING_MS,
+  );
+
+  it(
+    'does not start with keys that cannot be read, and says what to do',
+    async () => {
+      const KEYS_FOLDER = await mkdtemp(join(tmpdir(), 'holdfast-damaged-'));
+      await mkdir(join(KEYS_FOLDER, 'database'));
+      await writeFile(join(KEYS_FOLDER, 'database/PG_VERSION'), 'nonsense');
+      const { code, output } = await outputOf({ KEYS_FOLDER });
+      await rm(KEYS_FOLDER, { recursive: true });
+
+      expect(code).toBe(1);
+      expect(output).toContain(`The keys in ${KEYS_FOLDER} cannot be opened: `);
+      expect(output).toContain('Or delete this one: then requests that are repeated run a second time.');
     },
     STARTING_MS,
   );

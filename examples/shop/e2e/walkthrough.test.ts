@@ -34,7 +34,7 @@ describe('The walkthrough, over sockets', () => {
     const processes = new ShopProcesses({ OPEN_DURATION });
     try {
       const shop = new ShopClient(await processes.addresses());
-      for await (const report of walkthrough(shop, processes.log)) {
+      for await (const report of walkthrough(shop, processes)) {
         reports.set(report.name, report);
         if (report.name === 'opening' && report.answers[0]?.status === 504) return false;
       }
@@ -70,7 +70,7 @@ describe('The walkthrough, over sockets', () => {
     );
 
     expect(missed).toEqual([]);
-    expect(reports.size).toBe(15);
+    expect(reports.size).toBe(21);
   });
 
   it('shows live quotes while the carrier answers', () => {
@@ -194,5 +194,28 @@ describe('The walkthrough, over sockets', () => {
       retryAfter: null,
     });
     expect(answer('workingJob')).toEqual({ status: 200, body: { repriced: 8 }, retryAfter: null });
+  });
+
+  it('answers the booking that it has refused under the same key, and does not call that a replay', () => {
+    expect(answer('booking').status).toBe(503);
+    expect(step('bookingAgain').answers[0]?.replayed).toBeNull();
+    expect(step('bookingAgain').carrier).toEqual({ requests: 1, cancelled: 0 });
+  });
+
+  it.each([
+    { name: 'repeatedBooking', when: 'when it is sent again' },
+    { name: 'replayWhileOpen', when: 'while the breaker is open' },
+    { name: 'replayAfterRestart', when: 'after the shop was ended and started' },
+    { name: 'replayAfterCrash', when: 'after the shop was killed and started' },
+  ] as const)('replays the booking $when, without a call to the carrier', ({ name }) => {
+    expect(answer(name)).toEqual(answer('bookingAgain'));
+    expect(step(name).answers[0]?.replayed).toBe('true');
+    expect(step(name).carrier).toEqual({ requests: 0, cancelled: 0 });
+  });
+
+  it('refuses the key for another order', () => {
+    expect(answer('reusedKey')).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect(step('reusedKey').answers[0]?.replayed).toBeNull();
+    expect(step('openingAgain').answers).toHaveLength(7);
   });
 });

@@ -1,5 +1,6 @@
 // #region register-module
 import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '@nestjs/idempotency';
 import { ResilienceModule, type Duration } from '@nestjs/resilience';
 import { OrdersModule } from './orders/orders.module.js';
 import { ResilienceLogger } from './resilience.logger.js';
@@ -11,6 +12,8 @@ const openDuration = (process.env.OPEN_DURATION ?? '30s') as Duration;
 
 @Module({
   imports: [
+    // Import order matters: the first global interceptor runs outermost.
+    IdempotencyModule.forRoot({}),
     ResilienceModule.forRoot({
       defaults: {
         timeout: '5s',

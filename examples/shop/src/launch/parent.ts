@@ -2,6 +2,13 @@ export interface ListeningMessage {
   readonly port: number;
   /** Where messages over TCP come in, if they do. */
   readonly messagePort?: number;
+  /** Where idempotency keys are kept, if they are. */
+  readonly keys?: string;
+}
+
+/** Asks `npm start` to end its shop with a signal, and to start it anew. */
+export interface RestartMessage {
+  readonly restart: 'SIGTERM' | 'SIGKILL';
 }
 
 /** Tells the process that started this one, if one did, that requests can come; ends with it, so that no orphan keeps the port. */

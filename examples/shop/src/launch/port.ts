@@ -24,7 +24,8 @@ export function refusePort(error: unknown, { variable, port }: { variable: strin
   throw error;
 }
 
-function exitWith(message: string): never {
+/** Ends a start that cannot succeed, with what to do about it. */
+export function exitWith(message: string): never {
   console.error(message);
   process.exit(1);
 }

@@ -31,8 +31,12 @@ export class ServerProcess {
     return this.child.signalCode === 'SIGINT' || this.child.signalCode === 'SIGTERM';
   }
 
-  async stop(): Promise<void> {
-    this.child.kill('SIGTERM');
+  stop(): Promise<void> {
+    return this.end('SIGTERM');
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.child.kill(signal);
     const hardWay = setTimeout(() => this.child.kill('SIGKILL'), GRACE_MS);
     await this.ended;
     clearTimeout(hardWay);

@@ -1,16 +1,21 @@
-import { endWithParent, endWithShell, type ListeningMessage } from './parent.js';
+import { endWithParent, endWithShell, type ListeningMessage, type RestartMessage } from './parent.js';
 import { ServerProcess } from './server-process.js';
 import { whatToTry } from './what-to-try.js';
 
-const processes: ServerProcess[] = [];
+const processes = new Set<ServerProcess>();
 let stopping = false;
 
-function start(script: string, environment?: Readonly<Record<string, string>>): Promise<ListeningMessage> {
-  const started = new ServerProcess(new URL(script, import.meta.url), environment);
-  processes.push(started);
+async function start(
+  script: string,
+  environment?: Readonly<Record<string, string>>,
+): Promise<{ readonly server: ServerProcess; readonly listening: ListeningMessage }> {
+  const server = new ServerProcess(new URL(script, import.meta.url), environment);
+  processes.add(server);
   // Neither is of use without the other. What went wrong has been written by the process itself.
-  void started.ended.then(() => stop(started.stopped ? 0 : 1));
-  return started.listening();
+  void server.ended.then(async () => {
+    if (processes.has(server)) await stop(server.stopped ? 0 : 1);
+  });
+  return { server, listening: await server.listening() };
 }
 
 async function stop(exitCode: number): Promise<void> {
@@ -18,7 +23,7 @@ async function stop(exitCode: number): Promise<void> {
     return;
   }
   stopping = true;
-  await Promise.all(processes.map((each) => each.stop()));
+  await Promise.all(Array.from(processes, (each) => each.stop()));
   process.exit(exitCode);
 }
 
@@ -27,11 +32,21 @@ process.once('SIGTERM', () => void stop(0));
 endWithParent(() => void stop(0));
 endWithShell(() => void stop(0));
 
-const { port: carrierPort } = await start('../carrier-stub/main.js');
-const carrierUrl = `http://127.0.0.1:${carrierPort}`;
-const { port: shopPort, messagePort } = await start('../main.js', {
-  CARRIER_URL: carrierUrl,
-  TRACKING_URL: carrierUrl,
-});
+const carrier = await start('../carrier-stub/main.js');
+const carrierUrl = `http://127.0.0.1:${carrier.listening.port}`;
+const atCarrier = { CARRIER_URL: carrierUrl, TRACKING_URL: carrierUrl };
+let shop = await start('../main.js', atCarrier);
 
-console.log(whatToTry({ shopUrl: `http://localhost:${shopPort}`, carrierUrl, messagePort }));
+/** Ends the shop alone, and starts it again where it was: for whoever started us, who wants to see what survives that. */
+async function restartShop({ restart: signal }: RestartMessage): Promise<void> {
+  processes.delete(shop.server);
+  await shop.server.end(signal);
+  const { port, messagePort } = shop.listening;
+  shop = await start('../main.js', { ...atCarrier, PORT: String(port), MESSAGE_PORT: String(messagePort) });
+  console.log(`The shop is back after a ${signal}`);
+}
+
+process.on('message', (message) => void restartShop(message as RestartMessage));
+
+const { port, messagePort, keys } = shop.listening;
+console.log(whatToTry({ shopUrl: `http://localhost:${port}`, carrierUrl, messagePort, keys }));

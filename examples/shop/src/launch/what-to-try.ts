@@ -3,14 +3,21 @@ export interface Addresses {
   readonly carrierUrl: string;
   /** Where messages over TCP come in. */
   readonly messagePort?: number | undefined;
+  /** Where idempotency keys are kept. */
+  readonly keys?: string | undefined;
 }
 
 /** What `npm start` prints: every line that begins with two spaces is a command for a shell. */
-export function whatToTry({ shopUrl, carrierUrl, messagePort }: Addresses): string {
+export function whatToTry({ shopUrl, carrierUrl, messagePort, keys }: Addresses): string {
+  const booking = (key: string, orderId: string): string =>
+    `curl -i -X POST ${shopUrl}/shipping/shipments -H "Content-Type: application/json" ` +
+    `-H "Idempotency-Key: ${key}" -d '{"orderId":"${orderId}"}'`;
+
   return `
 Shop: ${shopUrl}
 Carrier stub: ${carrierUrl}
 Messages over TCP: localhost:${messagePort}
+Idempotency keys: ${keys}
 Ctrl+C ends both.
 
 Live quotes from the carrier:
@@ -26,8 +33,11 @@ Other ways to be in trouble are {"mode":"fail","status":503} and {"mode":"slow",
 
 What reached the carrier, and what of it was cancelled:
   curl ${carrierUrl}/stats
-Book a shipment: 503 with Retry-After while the breaker is open, 201 otherwise:
-  curl -i -X POST ${shopUrl}/shipping/shipments -H "Content-Type: application/json" -d '{"orderId":"1001"}'
+Book a shipment: 503 with Retry-After while the breaker is open, 201 otherwise. Sent again, also to a shop that was started anew,
+it gets the same 201 with Idempotent-Replayed: true, and the carrier hears nothing of it:
+  ${booking('5f1c2a9e-shipment-1001', '1001')}
+The same key for another order is a mistake of the client, and a 422:
+  ${booking('5f1c2a9e-shipment-1001', '1002')}
 Reprice the pending orders, and look at one; the job stops at once while the breaker is open:
   curl -X POST ${shopUrl}/shipping/reprice
   curl ${shopUrl}/orders/1001

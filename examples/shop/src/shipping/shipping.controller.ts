@@ -1,5 +1,6 @@
 // #region shipping-controller
 import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { Idempotent } from '@nestjs/idempotency';
 import { CircuitOpenError, Fallback, Resilience, Retry, Signal, Timeout } from '@nestjs/resilience';
 import type { Shipment, ShippingQuote } from './carrier.client.js';
 import { ShippingService } from './shipping.service.js';
@@ -21,6 +22,7 @@ export class ShippingController {
   }
 
   @Post('shipments')
+  @Idempotent()
   @Resilience('carrier')
   @Retry({ idempotent: true })
   createShipment(@Body('orderId') orderId: string, @Signal() signal: AbortSignal): Promise<Shipment> {

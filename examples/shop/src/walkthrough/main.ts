@@ -14,8 +14,11 @@ function print(report: StepReport, number: number, sinceStartMs: number): void {
   report.findings.forEach(({ met, expectation }) => console.log(`   ${met ? 'ok    ' : 'NOT OK'} ${expectation}`));
 }
 
-function line({ status, retryAfter, body, elapsedMs }: Answer): string {
-  const header = retryAfter === null ? '' : ` Retry-After: ${retryAfter}`;
+function line({ status, retryAfter, replayed, body, elapsedMs }: Answer): string {
+  const shownHeaders = { 'Retry-After': retryAfter, 'Idempotent-Replayed': replayed };
+  const header = Object.entries(shownHeaders)
+    .map(([name, value]) => (value === null ? '' : ` ${name}: ${value}`))
+    .join('');
   const shown = body.length > LONGEST_BODY ? `${body.length} characters` : body.trimEnd();
   return `${seconds(elapsedMs)}  ${status}${header} ${shown}`;
 }
@@ -36,7 +39,7 @@ try {
   const start = performance.now();
   let number = 0;
   const reports: StepReport[] = [];
-  for await (const report of walkthrough(new ShopClient(addresses), processes.log)) {
+  for await (const report of walkthrough(new ShopClient(addresses), processes)) {
     print(report, ++number, performance.now() - start - report.elapsedMs);
     reports.push(report);
   }

@@ -6,6 +6,8 @@ import type { Addresses } from '../launch/what-to-try.js';
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | null;
+  /** What `Idempotent-Replayed` says. */
+  readonly replayed: string | null;
   readonly contentType: string | null;
   readonly body: string;
   /** When the request was sent, on the clock of `performance.now()`. */
@@ -23,10 +25,10 @@ export class ShopClient {
     return this.send(path, { method: 'GET' });
   }
 
-  post(path: string, body: unknown = {}): Promise<Answer> {
+  post(path: string, body: unknown = {}, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.send(path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
   }
@@ -41,6 +43,7 @@ export class ShopClient {
     return {
       status: statusCode ?? 200,
       retryAfter: null,
+      replayed: null,
       contentType: null,
       body: JSON.stringify(body),
       sentAt: start,
@@ -87,6 +90,7 @@ export class ShopClient {
     return {
       status: response.status,
       retryAfter,
+      replayed: response.headers.get('idempotent-replayed'),
       contentType: response.headers.get('content-type'),
       body,
       sentAt: start,

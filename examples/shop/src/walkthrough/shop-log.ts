@@ -19,6 +19,11 @@ export class ShopLog {
     return find() ?? '';
   }
 
+  /** Waits for a line after the first `start` lines. */
+  next(line: string, start: number): Promise<void> {
+    return this.until(() => this.lines.includes(line, start));
+  }
+
   /** What came after the first `start` lines. Lines take another way than answers, so the awaited ones get some time. */
   async since(
     start: number,

@@ -6,6 +6,7 @@ import { summary } from './summary.js';
 const answered = (sentAt: number, elapsedMs: number, status = 200): Answer => ({
   status,
   retryAfter: null,
+  replayed: null,
   contentType: null,
   body: '',
   sentAt,

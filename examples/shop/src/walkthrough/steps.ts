@@ -1,4 +1,5 @@
 import type { CarrierStats } from '../carrier-stub/call-counts.js';
+import type { RestartMessage } from '../launch/parent.js';
 import type { Answer, ShopClient } from './shop-client.js';
 
 /** What one step showed. The carrier's counts are those of this step alone. */
@@ -10,6 +11,8 @@ export interface Seen {
 
 export interface Step {
   readonly title: string;
+  /** What the shop is ended with before, to be started again. */
+  readonly restart?: RestartMessage['restart'];
   readonly act: (shop: ShopClient) => Promise<readonly Answer[]>;
   /** What the shop has to write meanwhile, in this order. */
   readonly log: readonly string[];
@@ -56,13 +59,21 @@ const LATE_ANSWER = 'Answers come later than documented when the processes have 
 const LATE_SENDING = 'Look-ups that are sent a second apart find tokens that have come back meanwhile.';
 const EARLIER_STEPS = 'The breaker is as the steps before have left it: look at the first one that went wrong.';
 
+const SHIPMENT = '{"id":"shipment-1","reference":"1001","trackingNumber":"CAT000001"}';
+const KEY_REUSED =
+  '{"statusCode":422,"error":"Unprocessable Entity","code":"IDEMPOTENCY_KEY_REUSED",' +
+  '"message":"This idempotency key was used for another request. Use a new one"}';
+
 const NOTHING = { requests: 0, cancelled: 0 };
 
 const quotes = (orderId: string) => async (shop: ShopClient) => [await shop.get(`/shipping/quotes?orderId=${orderId}`)];
 const query = async (shop: ShopClient) => [
   await shop.post('/graphql', { query: '{ shippingQuotes(orderId: "1001") { service price } }' }),
 ];
-const book = async (shop: ShopClient) => [await shop.post('/shipping/shipments', { orderId: '1001' })];
+const BOOKING_KEY = '5f1c2a9e-shipment-1001';
+const book = (orderId: string) => async (shop: ShopClient) => [
+  await shop.post('/shipping/shipments', { orderId }, { 'idempotency-key': BOOKING_KEY }),
+];
 const reprice = async (shop: ShopClient) => [await shop.post('/shipping/reprice')];
 const times = <Result>(count: number, act: (index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index + 1)));
@@ -71,6 +82,10 @@ const all = (status: number, body?: string) => (answers: readonly Answer[]) =>
   answers.every((answer) => answer.status === status && (body === undefined || answer.body === body));
 const count = (answers: readonly Answer[], status: number) =>
   answers.filter((answer) => answer.status === status).length;
+const REPLAYED = {
+  '201 with the same shipment': all(201, SHIPMENT),
+  'with Idempotent-Replayed: true': ([answer]: readonly Answer[]) => answer?.replayed === 'true',
+};
 const took = (fromMs: number, toMs: number) => (answers: readonly Answer[]) =>
   answers.every(({ elapsedMs }) => elapsedMs >= fromMs - EARLY_MS && elapsedMs <= toMs + OVERHEAD_MS);
 const at = (answers: readonly Answer[], status: number): number[] =>
@@ -132,7 +147,7 @@ export const STEPS = {
   },
   booking: {
     title: 'Booking a shipment fails fast',
-    act: book,
+    act: book('1001'),
     log: [],
     carrier: NOTHING,
     expected: {
@@ -227,12 +242,29 @@ export const STEPS = {
   },
   bookingAgain: {
     title: 'The booking, sent again',
-    act: book,
+    act: book('1001'),
     log: [],
     carrier: { requests: 1, cancelled: 0 },
     expected: {
-      '201 with the shipment': all(201, '{"id":"shipment-1","reference":"1001","trackingNumber":"CAT000001"}'),
+      '201 with the shipment, since the 503 has freed the key': all(201, SHIPMENT),
+      'without Idempotent-Replayed': ([answer]) => answer?.replayed === null,
     },
+    whenBusy: EARLIER_STEPS,
+  },
+  repeatedBooking: {
+    title: 'The booking, sent once more with its key: the stored answer',
+    act: book('1001'),
+    log: [],
+    carrier: NOTHING,
+    expected: REPLAYED,
+    whenBusy: EARLIER_STEPS,
+  },
+  reusedKey: {
+    title: 'The same key for another order is refused',
+    act: book('1002'),
+    log: [],
+    carrier: NOTHING,
+    expected: { '422 IDEMPOTENCY_KEY_REUSED': all(422, KEY_REUSED) },
     whenBusy: EARLIER_STEPS,
   },
   workingJob: {
@@ -241,6 +273,43 @@ export const STEPS = {
     log: [],
     carrier: { requests: 8, cancelled: 0 },
     expected: { 'every pending order repriced': all(200, '{"repriced":8}') },
+    whenBusy: EARLIER_STEPS,
+  },
+  openingAgain: {
+    title: 'The carrier hangs again: seven quotes at once open the breaker',
+    act: async (shop) => {
+      await shop.carrier({ mode: 'hang' });
+      return times(7, (index) => shop.get(`/shipping/quotes?orderId=${1000 + index}`));
+    },
+    log: ['WARN [Resilience] Circuit "carrier" went from closed to open'],
+    carrier: { requests: 14, cancelled: 14 },
+    expected: { '504 TIMEOUT': all(504, TIMED_OUT), 'each after 3.0 to 3.2 s': took(3000, 3200) },
+    whenBusy: LATE_TIMEOUT,
+  },
+  replayWhileOpen: {
+    title: 'The booking again, while the breaker is open',
+    act: book('1001'),
+    log: [],
+    carrier: NOTHING,
+    expected: { ...REPLAYED, 'at once': took(0, 0) },
+    whenBusy: EARLIER_STEPS,
+  },
+  replayAfterRestart: {
+    title: 'The shop is started anew (SIGTERM), and the booking sent again',
+    restart: 'SIGTERM',
+    act: book('1001'),
+    log: [],
+    carrier: NOTHING,
+    expected: REPLAYED,
+    whenBusy: EARLIER_STEPS,
+  },
+  replayAfterCrash: {
+    title: 'The shop is killed and started anew (SIGKILL), and the booking sent again',
+    restart: 'SIGKILL',
+    act: book('1001'),
+    log: [],
+    carrier: NOTHING,
+    expected: REPLAYED,
     whenBusy: EARLIER_STEPS,
   },
 } as const satisfies Record<string, Step>;

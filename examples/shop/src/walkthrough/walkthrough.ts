@@ -1,9 +1,11 @@
 import type { CarrierStats } from '../carrier-stub/call-counts.js';
 import type { ShopClient } from './shop-client.js';
-import type { ShopLog } from './shop-log.js';
+import type { ShopProcesses } from './shop-processes.js';
 import { STEPS, type Seen, type Step } from './steps.js';
 
 export type StepName = keyof typeof STEPS;
+
+type Processes = Pick<ShopProcesses, 'log' | 'restart'>;
 
 export interface Finding {
   readonly expectation: string;
@@ -22,17 +24,19 @@ export interface StepReport extends Seen {
 const LOG_PATIENCE_MS = 2000;
 
 /** Plays the steps in their order and reports each as it ends. The shop must be fresh: its breaker has seen nothing. */
-export async function* walkthrough(shop: ShopClient, log: ShopLog): AsyncGenerator<StepReport> {
+export async function* walkthrough(shop: ShopClient, processes: Processes): AsyncGenerator<StepReport> {
   await shop.resetCarrier();
   for (const [name, step] of Object.entries(STEPS) as [StepName, Step][]) {
-    yield { name, title: step.title, whenBusy: step.whenBusy, ...(await play(step, { shop, log })) };
+    yield { name, title: step.title, whenBusy: step.whenBusy, ...(await play(step, { shop, processes })) };
   }
 }
 
 async function play(
   step: Step,
-  { shop, log }: { shop: ShopClient; log: ShopLog },
+  { shop, processes }: { shop: ShopClient; processes: Processes },
 ): Promise<Seen & Pick<StepReport, 'elapsedMs' | 'findings'>> {
+  if (step.restart !== undefined) await processes.restart(step.restart);
+  const { log } = processes;
   const before = await shop.carrierStats();
   const linesBefore = log.lines.length;
 

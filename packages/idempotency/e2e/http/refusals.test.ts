@@ -87,9 +87,9 @@ onBothAdapters('A call over HTTP is refused', (start) => {
   });
 
   it('with a malformed key, without a word to the store', async () => {
-    const source = sourceOf({
+    const source = sourceOf(() => ({
       acquire: () => Promise.reject(new Error('not to be asked')),
-    });
+    }));
     const { call, log } = await start({ controllers, providers: [source] });
     const { status, body } = await call('/orders', 'ä');
 
@@ -174,10 +174,10 @@ onBothAdapters('A call over HTTP is refused', (start) => {
   });
 
   it('when its record cannot be read, and the handler does not run', async () => {
-    const source = sourceOf({
+    const source = sourceOf(() => ({
       acquire: (_key, _owner, fingerprint) =>
         Promise.resolve({ state: 'completed', fingerprint, response: { a: 1 } as never }),
-    });
+    }));
     const { call, log } = await start({ controllers, providers: [source] });
     const { status, body } = await call('/orders', newKey());
 
@@ -195,10 +195,10 @@ onBothAdapters('A call over HTTP is refused', (start) => {
   });
 
   it('when the store cannot be reached, and told to come back', async () => {
-    const source = sourceOf({
+    const source = sourceOf(() => ({
       acquire: () => Promise.reject(new Error('down')),
       release: () => Promise.resolve(false),
-    });
+    }));
     const { call, log } = await start({ controllers, providers: [source], options: { retryAfter: '1500ms' } });
     const { status, body, headers } = await call('/orders', newKey());
 
@@ -303,7 +303,7 @@ onBothAdapters('With problemDetails, a call is refused', (start) => {
 
 onBothAdapters('An answer leaves', (start) => {
   const complete = (store: Partial<IdempotencyStore>) => [
-    sourceOf({ acquire: () => Promise.resolve({ state: 'acquired' }), ...store }),
+    sourceOf(() => ({ acquire: () => Promise.resolve({ state: 'acquired' }), ...store })),
   ];
 
   it.each(['complete', 'release'] as const)('after the store has answered %s()', async (method) => {

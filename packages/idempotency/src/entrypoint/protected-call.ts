@@ -4,6 +4,7 @@ import type { Choice } from '../execution/choice.js';
 import type { HeldCall } from '../execution/held-call.js';
 import type { KeyedCall } from '../execution/keyed-call.js';
 import type { KeyedCalls } from '../execution/keyed-calls.js';
+import { IdempotencyLockLostError } from '../execution/lock.js';
 import { IdempotencyRejectedError } from '../execution/rejection.js';
 import type { IdempotencyEvents } from '../idempotency.events.js';
 import type { IdempotencyStoredResponse } from '../store.js';
@@ -123,8 +124,20 @@ export class ProtectedCall {
     return choice.of(end, context, held.reports);
   }
 
+  /** A call that ends because another one may have its key has a remedy: to ask again, for the answer of that one. */
+  private answerTo(error: unknown): unknown {
+    if (!(error instanceof IdempotencyLockLostError)) return error;
+
+    return this.refusal(
+      new IdempotencyRejectedError('IDEMPOTENCY_KEY_IN_USE', 'The lock of this idempotency key was lost', {
+        retryAfterMs: this.parts.plan.settings.retryAfter,
+        cause: error,
+      }),
+    );
+  }
+
   private pass(end: HandlerEnd): void {
-    if (end.kind === 'error') return this.subscriber.error(end.error);
+    if (end.kind === 'error') return this.subscriber.error(this.answerTo(end.error));
     if (end.kind === 'streamed' && end.error !== undefined) return this.subscriber.error(end.error.reason);
 
     if (end.kind === 'value') this.subscriber.next(end.value);

@@ -61,6 +61,7 @@ export default defineConfig({
       compiled(project('edge-gateway', 'examples/edge-gateway', TESTS_OF_EXAMPLES), BUILD_GATEWAY),
       alone(compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT), 2),
       project('bench', 'bench', ['src/**/*.test.ts']),
+      project('conformance', 'conformance', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),
     ],

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import {
+  BudgetPolicy,
+  BulkheadPolicy,
+  CircuitBreakerPolicy,
+  FallbackPolicy,
+  OutboundRateLimitPolicy,
+  RejectionError,
+  ResiliencePolicy,
+  ResilienceTimeoutError,
+  DeadlineExceededError,
+  RetryPolicy,
+  TimeoutPolicy,
+} from 'holdfast';
+import type { Adapter, BreakerSpec, Policy, RetrySpec } from '../adapter.js';
+
+/** A policy of ours, found again when policies are wrapped. */
+class OwnPolicy<P extends ResiliencePolicy> implements Policy {
+  constructor(readonly policy: P) {}
+
+  run<T>(work: Parameters<Policy['run']>[0], signal?: AbortSignal): Promise<T> {
+    return this.policy.execute((attempt) => work(attempt), signal === undefined ? {} : { signal }) as Promise<T>;
+  }
+}
+
+function retry({ attempts, backoff, retryIf, retryResultIf, honourRetryAfter = false }: RetrySpec): Policy {
+  const { delayMs: delay, factor, maxDelayMs: maxDelay, jitter } = backoff;
+
+  return new OwnPolicy(
+    new RetryPolicy({
+      attempts,
+      backoff: { delay, factor, maxDelay, jitter: jitter ? 'full' : 'none' },
+      retryIf: retryIf ?? (() => true),
+      ...(retryResultIf === undefined ? {} : { retryOnResult: retryResultIf }),
+      retryAfter: honourRetryAfter,
+    }),
+  );
+}
+
+function breakerOptions(spec: BreakerSpec): ConstructorParameters<typeof CircuitBreakerPolicy>[0] {
+  const { failureRate, minimumCalls, window, openMs, probes, recordIf, slow } = spec;
+
+  return {
+    failureRateThreshold: failureRate,
+    minimumCalls,
+    slidingWindow: 'calls' in window ? { type: 'count', size: window.calls } : { type: 'time', size: window.ms },
+    openDuration: openMs,
+    halfOpenMaxCalls: probes,
+    recordIf: recordIf ?? (() => true),
+    ...(slow === undefined ? {} : { slowCallDuration: slow.ms, slowCallRateThreshold: slow.rate }),
+  } as ConstructorParameters<typeof CircuitBreakerPolicy>[0];
+}
+
+const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('holdfast/package.json')), 'utf8')) as {
+  readonly version: string;
+};
+
+export const holdfast: Required<Adapter> = {
+  name: 'holdfast',
+  version,
+  retry,
+  timeout: (ms) => new OwnPolicy(new TimeoutPolicy({ timeout: ms })),
+  breaker: (spec) => {
+    const policy = new CircuitBreakerPolicy(breakerOptions(spec));
+    const own = new OwnPolicy(policy);
+    return Object.assign(own, {
+      state: () => policy.state,
+      onState: (listener: (state: 'closed' | 'open' | 'half-open') => void) =>
+        void policy.subscribe((event) => {
+          if (event.type === 'circuit-open') listener('open');
+          if (event.type === 'circuit-half-open') listener('half-open');
+          if (event.type === 'circuit-closed') listener('closed');
+        }),
+      callsInWindow: () => policy.stats.total,
+    });
+  },
+  bulkhead: ({ limit, queue }) => {
+    const policy = new BulkheadPolicy({ maxConcurrent: limit, maxQueue: queue });
+    return Object.assign(new OwnPolicy(policy), { running: () => policy.active, waiting: () => policy.queued });
+  },
+  rateLimit: ({ limit, intervalMs, maxWaitMs }) =>
+    new OwnPolicy(new OutboundRateLimitPolicy({ limit, interval: intervalMs, maxWait: maxWaitMs })),
+  budget: ({ ms }) => new OwnPolicy(new BudgetPolicy({ budget: ms })),
+  fallback: ({ value, handleIf }) =>
+    new OwnPolicy(new FallbackPolicy(() => value, handleIf === undefined ? {} : { handleIf })),
+  wrap: (...policies) =>
+    new OwnPolicy(ResiliencePolicy.wrap(...policies.map((policy) => (policy as OwnPolicy<ResiliencePolicy>).policy))),
+  refusal: (error) => (error instanceof RejectionError ? { retryAfterMs: error.retryAfterMs } : undefined),
+  isTimeout: (error) => error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError,
+};

@@ -1,0 +1,52 @@
+import { install, type Clock } from '@sinonjs/fake-timers';
+
+/** Time that passes only when a scenario says so. */
+export interface VirtualClock {
+  /** Milliseconds since the scenario began. */
+  readonly now: number;
+  /** Lets time pass, with everything that is due in it and what follows from that. */
+  tick(ms: number): Promise<void>;
+  /** Lets everything run that needs no time. */
+  settle(): Promise<void>;
+  /** Timers that wait. */
+  readonly timers: number;
+}
+
+/** How many turns of the event loop promises get before they count as settled. */
+const TURNS = 20;
+
+export class InstalledClock implements VirtualClock {
+  private readonly clock: Clock;
+  private readonly startedAt: number;
+
+  constructor() {
+    this.clock = install({
+      now: Date.now(),
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance', 'hrtime'],
+      ignoreMissingTimers: true,
+    });
+    this.startedAt = this.clock.now;
+  }
+
+  get now(): number {
+    return this.clock.now - this.startedAt;
+  }
+
+  get timers(): number {
+    return this.clock.countTimers();
+  }
+
+  async tick(ms: number): Promise<void> {
+    await this.settle();
+    await this.clock.tickAsync(ms);
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  uninstall(): void {
+    this.clock.uninstall();
+  }
+}

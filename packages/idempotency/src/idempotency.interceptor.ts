@@ -43,9 +43,16 @@ export class IdempotencyInterceptor implements NestInterceptor {
       return undefined;
     }
     if (plan.byClassOnly && !transport.isCoveredByClass(context)) return undefined;
-    if (Reflect.getMetadata(SERVER_SENT_EVENTS, plan.method) !== true) return transport;
+    const why = whyUnprotected(plan, transport, context);
+    if (why === undefined) return transport;
 
-    warnings.warn('pass-through', plan, 'is @Idempotent() without effect: a stream of events cannot be replayed.');
+    warnings.warn('pass-through', plan, `is @Idempotent() without effect: ${why}.`);
     return undefined;
   }
+}
+
+function whyUnprotected(plan: HandlerPlan, transport: Transport, context: ExecutionContext): string | undefined {
+  if (Reflect.getMetadata(SERVER_SENT_EVENTS, plan.method) === true) return 'a stream of events cannot be replayed';
+
+  return transport.whyUnprotected?.(context);
 }

@@ -13,7 +13,7 @@ import { IdempotencyRuntime } from './idempotency.runtime.js';
 import { IdempotencyService } from './idempotency.service.js';
 import { IdempotencyStorage } from './idempotency.storage.js';
 import { requireOptions } from './settings.js';
-import { Transports } from './transports/transports.js';
+import { TRANSPORTS } from './transports/transports.js';
 
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
 const ASYNC_KNOWN = [
@@ -36,7 +36,7 @@ const ASYNC_KNOWN = [
     IdempotencyEvents,
     IdempotencyRuntime,
     IdempotencyService,
-    Transports,
+    ...TRANSPORTS,
     IdempotencyInterceptor,
     BootChecks,
     { provide: APP_INTERCEPTOR, useExisting: IdempotencyInterceptor },

@@ -40,7 +40,7 @@ export class CallIdentity {
       handler,
       key,
       scope,
-      recordKey: recordKey({ key, scope, place: transport.placeOf(context) }),
+      recordKey: recordKey({ key, scope, place: transport.placeOf(context, plan) }),
       fingerprint: fingerprintOf({ scope, identity, payload }),
       settings,
     };

@@ -16,21 +16,21 @@ export class OutcomeChoice {
     private readonly warnings: WarnOnce,
   ) {}
 
-  /** Never throws: what an application's own code throws here is logged, and nothing is kept. */
-  of(outcome: Outcome, context: ExecutionContext, reports: CallReports): Choice {
+  /** Never rejects: what an application's own code throws here is logged, and nothing is kept. */
+  async of(outcome: Outcome, context: ExecutionContext, reports: CallReports): Promise<Choice> {
     try {
-      return this.choose(outcome, context);
+      return await this.choose(outcome, context);
     } catch (error) {
       reports.captureFailed(error);
       return { free: 'unstorable' };
     }
   }
 
-  private choose(outcome: Outcome, context: ExecutionContext): Choice {
+  private async choose(outcome: Outcome, context: ExecutionContext): Promise<Choice> {
     const { settings } = this.plan;
     if (isCutOff(outcome) || (!settings.storePartial && isDegraded(outcome))) return { free: 'outcome' };
 
-    const stored = this.transport.store(outcome, context);
+    const stored = await this.transport.store(outcome, context);
     if ('unstorable' in stored) {
       this.warn(`${stored.unstorable}; such answers are not kept, and a repeated call runs the handler again.`);
       return { free: 'unstorable' };

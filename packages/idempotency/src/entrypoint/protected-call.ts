@@ -1,6 +1,7 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { Subscriber, Subscription } from 'rxjs';
 import type { Choice } from '../execution/choice.js';
+import { logger } from '../execution/call-reports.js';
 import type { HeldCall } from '../execution/held-call.js';
 import type { KeyedCall } from '../execution/keyed-call.js';
 import type { KeyedCalls } from '../execution/keyed-calls.js';
@@ -41,7 +42,8 @@ export class ProtectedCall {
     try {
       await this.decide();
     } catch (error) {
-      this.subscriber.error(error instanceof IdempotencyRejectedError ? this.refusal(error) : error);
+      if (error instanceof IdempotencyRejectedError) this.refuse(error);
+      else this.subscriber.error(error);
     }
   }
 
@@ -78,6 +80,15 @@ export class ProtectedCall {
     }
   }
 
+  private refuse(rejection: IdempotencyRejectedError): void {
+    const { plan, transport, context } = this.parts;
+    if (transport.dropsRejected?.(rejection, context) !== true) return this.subscriber.error(this.refusal(rejection));
+
+    logger.error(`${plan.source} did not take an event: ${rejection.message} (${rejection.code}).`);
+    this.subscriber.next(undefined);
+    this.subscriber.complete();
+  }
+
   /** A response that has been sent by others takes no header, and is no reason for the process to fall. */
   private refusal(rejection: IdempotencyRejectedError): unknown {
     const { transport, context } = this.parts;
@@ -111,17 +122,17 @@ export class ProtectedCall {
     this.run = run;
     const end = await held.run(() => run.run(() => next.handle()));
     // First the store, then the caller: who repeats the call as soon as it has been answered meets the record.
-    await held.settle(this.choiceOf(end, held));
+    await held.settle(await this.choiceOf(end, held));
     this.pass(end);
   }
 
-  private choiceOf(end: HandlerEnd, held: HeldCall): Choice {
+  private async choiceOf(end: HandlerEnd, held: HeldCall): Promise<Choice> {
     const { plan, transport, warnings, context } = this.parts;
     const choice = new OutcomeChoice(plan, transport, warnings);
     if (end.kind === 'empty') return choice.ofNothing();
     if (end.kind === 'streamed') return choice.ofStream();
 
-    return choice.of(end, context, held.reports);
+    return await choice.of(end, context, held.reports);
   }
 
   /** A call that ends because another one may have its key has a remedy: to ask again, for the answer of that one. */

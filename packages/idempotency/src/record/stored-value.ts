@@ -165,6 +165,16 @@ function hasOwnJson(value: object): boolean {
   return toJSON !== Date.prototype.toJSON && toJSON !== Buffer.prototype.toJSON;
 }
 
+/** The members of an object, or those of a list or a set, in what {@link encodeValue} made of it; `undefined` for others. */
+export function encodedMembers(encoded: unknown): object | undefined {
+  if (typeof encoded !== 'object' || encoded === null || !Object.hasOwn(encoded, TAG)) {
+    return typeof encoded === 'object' && encoded !== null ? encoded : undefined;
+  }
+
+  const { [TAG]: tag, value } = encoded as { readonly [TAG]: Tag; readonly value: object };
+  return tag === 'Object' || tag === 'Set' ? value : undefined;
+}
+
 function refuseLive(value: unknown): void {
   if (typeof value === 'function') throw new NotStorableError('holds a function');
   if (typeof value !== 'object' || value === null) return;

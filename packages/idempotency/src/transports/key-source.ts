@@ -40,6 +40,11 @@ export function keyBySetting(
   );
 }
 
+/** Whether a place of its own holds a key: what is empty there is none, and others are looked at. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
 function readFound(found: unknown): KeyReading | Promise<KeyReading> {
   return found instanceof Promise ? found.then(readKey) : readKey(found);
 }

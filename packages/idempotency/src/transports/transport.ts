@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { HandlerKinds } from 'holdfast/nest';
 import type { IdempotencyRejectedError } from '../execution/rejection.js';
 import type { IdempotencyContext } from '../idempotency.options.js';
 import type { KeyReading } from '../key/idempotency-key.js';
@@ -14,6 +15,13 @@ export interface Unstorable {
   readonly unstorable: string;
 }
 
+/** The handler that is called. */
+export interface CalledHandler {
+  /** Such as `PaymentsController.create`. */
+  readonly source: string;
+  readonly settings: HandlerSettings;
+}
+
 /** How calls of one kind come in, and how answers leave: all that is not the same for every call with a key. */
 export interface Transport {
   readonly context: IdempotencyContext;
@@ -21,11 +29,14 @@ export interface Transport {
   /** Whether it answers once, with the last value; otherwise each value is one of a stream. */
   readonly answersOnce: boolean;
 
-  /** Gets what it needs of packages that an application need not have. */
-  prepare?(): Promise<void>;
+  /** Gets what handlers of these kinds need of packages that an application need not have. */
+  prepare?(kinds: readonly HandlerKinds[]): Promise<void>;
 
   /** Whether a decorator on the class alone covers this call. */
   isCoveredByClass(context: ExecutionContext): boolean;
+
+  /** Why this call cannot be protected, whatever stands on its handler; `undefined` when it can. */
+  whyUnprotected?(context: ExecutionContext): string | undefined;
 
   /** Where the key of this call is found: by what the handler's settings say, or in the usual places. */
   keyOf(context: ExecutionContext, settings: HandlerSettings): KeyReading | Promise<KeyReading>;
@@ -46,10 +57,13 @@ export interface Transport {
   hidesPayload?(context: ExecutionContext): boolean;
 
   /** Which of several calls that share a key; `undefined` where a key is for one call. */
-  placeOf(context: ExecutionContext): string | undefined;
+  placeOf(context: ExecutionContext, handler: CalledHandler): string | undefined;
 
   /** An outcome as it is kept. Throws what reading it throws. */
-  store(outcome: Outcome, context: ExecutionContext): IdempotencyStoredResponse | Unstorable;
+  store(
+    outcome: Outcome,
+    context: ExecutionContext,
+  ): IdempotencyStoredResponse | Unstorable | Promise<IdempotencyStoredResponse | Unstorable>;
 
   /**
    * The value that Nest is to send in place of a handler's, after the rest of the answer was set.
@@ -61,4 +75,7 @@ export interface Transport {
 
   /** The transport's own error. */
   reject(rejection: IdempotencyRejectedError, context: ExecutionContext): unknown;
+
+  /** Whether nobody is there whom an error would reach, so that the call is logged and ends as if it had been handled. */
+  dropsRejected?(rejection: IdempotencyRejectedError, context: ExecutionContext): boolean;
 }

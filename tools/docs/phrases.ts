@@ -87,6 +87,43 @@ export const PHRASES: Readonly<Record<string, Phrase>> = {
   "`'open'`": { takes: ['open'], refuses: ['closed', true, null] },
   'a whole number from 400 to 599': { takes: [400, 599], refuses: [399, 600, 500.5, ...noNumbers] },
   'a value, or a function of the error': { takes: [null, [], anything], refuses: [] },
+  'a place of keys, or one for each kind of call': {
+    takes: [
+      { header: 'X-Id' },
+      { arg: 'order.key' },
+      { payload: 'id' },
+      anything,
+      { http: { header: 'X-Id' }, rpc: anything },
+    ],
+    refuses: ['X-Id', 5, {}, { header: '' }, { arg: 'a..b' }, { headers: 'X-Id' }, { http: 5 }],
+  },
+  'whose keys they are': {
+    takes: [anything, false, { http: anything, rpc: false }],
+    refuses: ['user', true, { htp: anything }, { http: 'user' }],
+  },
+  "`'reject'` or `'wait'`": { takes: ['reject', 'wait'], refuses: ['queue', true, 5] },
+  "`'fail'` or `'run'`": { takes: ['fail', 'run'], refuses: ['skip', true, 5] },
+  'a number of at least 1, or `Infinity`': { takes: [1, 1.5, Infinity], refuses: [0, -1, ...noNumbers] },
+  'the name of any header': { takes: ['X-Key'], refuses: ['', 'X Key', 'X-Key:', 5] },
+  'names of headers that may be replayed': {
+    takes: [[], ['X-Total']],
+    refuses: ['X-Total', ['Set-Cookie'], ['date'], [5], {}],
+  },
+  'keys to seal with': {
+    takes: [{ keys: ['k'.repeat(32)] }, { keys: [Buffer.alloc(32, 1), 'k'.repeat(32)] }],
+    refuses: ['k'.repeat(32), {}, { keys: [] }, { keys: ['k'.repeat(31)] }, { keys: [Buffer.alloc(31, 1)] }],
+  },
+  '`true`, `false` or `{ type }`': {
+    takes: [true, false, { type: 'https://shop.example/errors' }],
+    refuses: ['https://shop.example/errors', {}, { typ: 'x' }, 5],
+  },
+  'the name of a table': { takes: ['keys', 'Keys_2'], refuses: ['', 'app.keys', 'a b', '2', 5, null] },
+  'the name of a schema': { takes: ['app'], refuses: ['', 'a.b', 5, null] },
+  'a whole number, at least 1, or `false`': {
+    takes: [1, 10, false],
+    refuses: [0, -1, 1.5, Number.NaN, '3', null, true],
+  },
+  'a text without braces': { takes: ['shop:'], refuses: ['', 'a{b', 'a}', 5] },
   'stages by name': { takes: [{}, { carrier: { retry: 2 } }], refuses: ['carrier', { carrier: { retries: 2 } }] },
 };
 

@@ -56,7 +56,9 @@ describe('the helpers of snippets', () => {
 });
 
 describe('the documentation’s links', () => {
-  const readmes = ['packages/holdfast/README.md', 'packages/resilience/README.md'];
+  const readmes = ['packages/holdfast', 'packages/resilience', 'packages/idempotency'].map(
+    (home) => `${home}/README.md`,
+  );
 
   it.each([...paths, ...readmes])('of %s lead to files and headings that exist', (path) => {
     const links = [...read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map((match) => match[1] ?? '');

@@ -8,7 +8,15 @@ export { misuseOf } from './execute-options.js';
 export { Attempt } from './attempt.js';
 export { Execution, type Work } from './execution.js';
 export type { Pipeline } from './pipeline.js';
-export { currentScope, earlierBound, runInScope, isThenable, type Scope, type ScopeOptions } from './scope.js';
+export {
+  ambientScope,
+  currentScope,
+  earlierBound,
+  runInScope,
+  isThenable,
+  type Scope,
+  type ScopeOptions,
+} from './scope.js';
 
 // Time
 export { now } from './clock.js';

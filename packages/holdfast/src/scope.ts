@@ -61,6 +61,11 @@ export interface Scope extends AttemptContext {
   watch?(work: PromiseLike<unknown>): void;
 }
 
+/** The innermost scope, also when it has ended. */
+export function ambientScope(): Scope | undefined {
+  return host.currentScope();
+}
+
 /** The innermost scope that has not ended. */
 export function currentScope(): Scope | undefined {
   return livingScope(host.currentScope());

@@ -105,6 +105,7 @@ function isStreaming(pattern: unknown, way: string): boolean {
 }
 
 interface ParameterMetadata {
+  readonly index: number;
   readonly factory?: unknown;
 }
 
@@ -112,9 +113,9 @@ function parametersOf({ cls, name }: Pick<Handler, 'cls' | 'name'>): Readonly<Re
   return (Reflect.getMetadata(PARAMETERS, cls, name) as Record<string, ParameterMetadata> | undefined) ?? {};
 }
 
-/** Whether one of the handler's parameters is a `@Signal()`. */
-export function asksForSignal(handler: Handler): boolean {
-  return Object.values(parametersOf(handler)).some(({ factory }) => readsSignal(factory));
+/** Which of the handler's parameters are a `@Signal()`, counted from 0. */
+export function signalParameters(handler: Handler): number[] {
+  return Object.values(parametersOf(handler)).flatMap(({ factory, index }) => (readsSignal(factory) ? [index] : []));
 }
 
 /** Whether the handler writes the answer itself: with `@Res()` or `@Next()` without `passthrough`, or to a gRPC call. */

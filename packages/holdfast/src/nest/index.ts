@@ -6,13 +6,13 @@
 // What Nest knows of an application
 export { classesIn, handlerKindsIn, handlersOf, type FoundClass, type Module, type Wrapper } from './entry-classes.js';
 export {
-  asksForSignal,
   describeHandler,
   hasScheduledTimeout,
   isEntryClass,
   isHandler,
   methodNameOf,
   methodsOf,
+  signalParameters,
   takesAcknowledgement,
   writesResponse,
   type GraphqlPart,

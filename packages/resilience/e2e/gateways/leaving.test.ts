@@ -16,7 +16,7 @@ import {
   WebSocketGateway,
   type OnGatewayConnection,
 } from '@nestjs/websockets';
-import { concat, from, map, of } from 'rxjs';
+import { concat, from, map, Observable, of } from 'rxjs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
 import { Backend, DependencyError, turns, until } from '../fixtures/backend.js';
@@ -24,10 +24,12 @@ import { BOTH, onSockets, type GatewayApplication, type GatewayClient } from '..
 
 let backend: Backend;
 let sockets: EventEmitter[];
+let followers: number;
 
 beforeEach(() => {
   backend = new Backend();
   sockets = [];
+  followers = 0;
 });
 
 @WebSocketGateway()
@@ -71,9 +73,22 @@ class QuotesGateway implements OnGatewayConnection {
   @CircuitBreaker({ name: 'signing-off', minimumCalls: 1 })
   @Bulkhead({ name: 'signing-off', maxConcurrent: 1 })
   async signingOff(@ConnectedSocket() socket: Closable, @Signal() signal: AbortSignal) {
-    if (socket.disconnect === undefined) socket.terminate?.();
-    else socket.disconnect(true);
+    end(socket);
     await backend.call(signal);
+  }
+
+  @SubscribeMessage('following')
+  @Bulkhead({ name: 'following', maxConcurrent: 1 })
+  async following() {
+    await backend.call();
+    return followed();
+  }
+
+  @SubscribeMessage('following-off')
+  @Bulkhead({ name: 'following', maxConcurrent: 1 })
+  followingOff(@ConnectedSocket() socket: Closable) {
+    end(socket);
+    return followed();
   }
 
   @SubscribeMessage('held')
@@ -98,6 +113,19 @@ class QuotesGateway implements OnGatewayConnection {
 interface Closable {
   disconnect?(close: boolean): void;
   terminate?(): void;
+}
+
+function end(socket: Closable): void {
+  if (socket.disconnect === undefined) socket.terminate?.();
+  else socket.disconnect(true);
+}
+
+/** A stream without an end. */
+function followed(): Observable<unknown> {
+  return new Observable(() => {
+    followers += 1;
+    return () => (followers -= 1);
+  });
 }
 
 type AbortOnDisconnect = 'always' | 'never' | 'safe';
@@ -212,6 +240,27 @@ onSockets(BOTH, 'A client that leaves', (start, name) => {
       expect(running.signal?.aborted).toBe(setting === 'always');
       expect(resilience.circuitBreaker('signing-off').stats.total).toBe(counted);
       expect(log).toMatchObject({ errors: [], warnings: [] });
+    },
+  );
+
+  it.each(['following', 'following-off'])(
+    'ends a stream that its handler comes to open when it has left: %s',
+    async (event) => {
+      const { connect, resilience, log, events } = await startQuotes('safe');
+      const client = await connect();
+      client.send(event);
+      if (event === 'following') await backend.reached(1);
+      client.drop();
+      await until(() => isClosed(sockets[0]));
+      await turns();
+      backend.calls[0]?.answer('subscribed');
+      const bulkhead = resilience.bulkhead('following');
+      await until(() => bulkhead.active + bulkhead.abandoned === 0);
+      await turns();
+
+      expect(followers).toBe(0);
+      expect(log).toMatchObject({ errors: [], warnings: [] });
+      expect(events).toMatchObject([{ type: 'client-gone' }]);
     },
   );
 

@@ -3,9 +3,9 @@ import { ClientDisconnectedError, DeadlineExceededError } from 'holdfast';
 import { discount, type Attempt, type Pipeline, type Work } from 'holdfast/binding';
 import type { Subscriber } from 'rxjs';
 import type { AnswerBudgets } from './answer-budgets.js';
+import { Approach, outsideApproaches, runOn } from './approach.js';
 import { ObservableExecution } from './observable.js';
 import type { Plan } from './plan.js';
-import { isBeginning } from './watched-method.js';
 import { SERVED_CALL, type ServedCall } from './served-call.js';
 import type { Exchange, StreamedBodies, Transport } from '../transports/transport.js';
 
@@ -66,6 +66,8 @@ export class EntrypointExecution extends ObservableExecution {
   private goneReason: ClientDisconnectedError | undefined = undefined;
   private stopWatching: (() => void) | undefined = undefined;
   private served: ServedCall | undefined = undefined;
+  /** Of the attempt that runs. */
+  private approach: Approach | undefined = undefined;
 
   constructor(pipeline: Pipeline, call: EntrypointCall) {
     const { next, plan, repeats, subscriber } = call;
@@ -115,6 +117,7 @@ export class EntrypointExecution extends ObservableExecution {
     const { exchange } = this.call;
     if (this.outlivesClient && exchange?.clientLeft === true && this.isHandling && !this.isCommitted()) {
       this.delivered = true;
+      this.approach?.endWithStream(() => this.onAbort(this.reasonOfLeaving()));
       return;
     }
     super.unsubscribe();
@@ -122,7 +125,7 @@ export class EntrypointExecution extends ObservableExecution {
 
   /** A handler may end the connection of its own client before it has returned a promise. */
   private get isHandling(): boolean {
-    return this.isWatched || (this.attempt !== undefined && isBeginning(this.attempt));
+    return this.isWatched || this.approach?.isBeginning === true;
   }
 
   /** Whether handlers that have been started are let run to their end, under their limits, when their client leaves. */
@@ -133,7 +136,19 @@ export class EntrypointExecution extends ObservableExecution {
   /** Neither an attempt nor a fallback answers with values of what has failed before it. */
   protected override performHandler(attempt: Attempt, work: Work): void {
     this.held = undefined;
-    super.performHandler(attempt, work);
+    const perform = (): void => super.performHandler(attempt, work);
+    if (this.isReplaced) {
+      this.approach = undefined;
+      return outsideApproaches(perform);
+    }
+    const { context, plan } = this.call;
+    this.approach = new Approach(attempt, context.getClass(), plan.signalsAt);
+    runOn(this.approach, perform);
+  }
+
+  override settle(attempt: Attempt, ok: boolean, value: unknown): void {
+    if (!ok && this.approach?.attempt === attempt) this.approach.fail(value);
+    super.settle(attempt, ok, value);
   }
 
   override substitute(at: number, handler: Work): void {

@@ -13,7 +13,14 @@ import {
 import { PolicyRegistry } from '../registry.js';
 import { checkDecorated } from '../stage-options.js';
 import { AnswerBudgets } from './answer-budgets.js';
-import { describeHandler, methodNameOf, methodsOf, writesResponse, type Handler } from 'holdfast/nest';
+import {
+  describeHandler,
+  methodNameOf,
+  methodsOf,
+  signalParameters,
+  writesResponse,
+  type Handler,
+} from 'holdfast/nest';
 import { mergeStages, type Level, type MergedFallback, type MergedStages } from './merge-stages.js';
 import { readDeclarations, type Declarations, type EntrypointFallback } from './metadata.js';
 import { mayEverRepeat, type RetryRule } from './repeatable.js';
@@ -37,6 +44,8 @@ export interface Plan {
   readonly events: EventSource;
   /** Whether it sends server-sent events, so that each value leaves as it comes. */
   readonly streamsEvents: boolean;
+  /** Which of the handler's parameters are a `@Signal()`. */
+  readonly signalsAt: readonly number[];
 }
 
 /** The settings of one handler, put together and declared; its policies are made once all handlers have got so far. */
@@ -180,6 +189,7 @@ export class Planner {
         budgetMs: built.budget?.budget,
         events: this.registry.createEventSource(),
         streamsEvents: handler.kinds.serverSentEvents,
+        signalsAt: signalParameters(handler),
       };
     });
   }

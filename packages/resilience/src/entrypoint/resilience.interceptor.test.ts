@@ -36,6 +36,7 @@ function planOf(withRetry: ResiliencePolicy, changes: Partial<Plan> = {}): Plan 
     budgetMs: undefined,
     events: new EventSource(),
     streamsEvents: false,
+    signalsAt: [],
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Attempt, Work } from 'holdfast/binding';
+import { outsideApproaches } from './approach.js';
 import { EntrypointExecution } from './entrypoint-execution.js';
 import { AwaitedEvents, isAsyncIterable, OpenedEvents, OutgoingEvents } from './event-streams.js';
 
@@ -26,7 +27,7 @@ export class SubscriptionExecution extends EntrypointExecution {
   }
 
   protected override performHandler(attempt: Attempt, work: Work): void {
-    this.attemptContext = new AsyncResource('ResilienceSubscription');
+    this.attemptContext = outsideApproaches(() => new AsyncResource('ResilienceSubscription'));
     super.performHandler(attempt, work);
   }
 

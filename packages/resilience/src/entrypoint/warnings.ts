@@ -1,4 +1,11 @@
-import { asksForSignal, hasScheduledTimeout, isHandler, methodsOf, writesResponse, type Handler } from 'holdfast/nest';
+import {
+  hasScheduledTimeout,
+  isHandler,
+  methodsOf,
+  signalParameters,
+  writesResponse,
+  type Handler,
+} from 'holdfast/nest';
 import { hasLimit, type MergedStages } from './merge-stages.js';
 import { readDeclarations } from './metadata.js';
 import type { Draft } from './plan.js';
@@ -54,7 +61,7 @@ function warnOfSubscription({ handler: { kinds, source }, stages }: Draft): stri
 }
 
 function warnOfSignal(handler: Handler, draft: Draft | null): string[] {
-  if (draft !== null || !asksForSignal(handler)) return [];
+  if (draft !== null || signalParameters(handler).length === 0) return [];
 
   return [
     `@Signal() on ${handler.source}() is always undefined: no resilience decorator applies to it, so it has no ` +

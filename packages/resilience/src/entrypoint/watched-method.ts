@@ -1,6 +1,7 @@
 import 'reflect-metadata';
-import { currentScope, isThenable, type Scope } from 'holdfast/binding';
+import { currentScope, isThenable } from 'holdfast/binding';
 import { describeHandler, isHandler, methodsOf } from 'holdfast/nest';
+import { Approach } from './approach.js';
 
 /**
  * Handlers whose promises are watched. Nest hands an interceptor a stream of the handler's result; once an attempt is
@@ -22,11 +23,12 @@ export function watched(method: Method): Method {
   if (originals.has(method)) return method;
 
   const watching: Method = function (...parameters) {
-    const attempt = currentScope();
-    if (attempt?.watch === undefined) return method.apply(this, parameters);
+    const approach = Approach.of(this);
+    if (approach !== undefined) return approach.enter((own) => method.apply(this, own), parameters);
 
-    const result = beginIn(attempt, () => method.apply(this, parameters));
-    if (!isThenable(result)) return result;
+    const attempt = currentScope();
+    const result = method.apply(this, parameters);
+    if (attempt?.watch === undefined || !isThenable(result)) return result;
 
     // Others, such as queries, may run anew each time that somebody listens to them.
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -41,28 +43,6 @@ export function watched(method: Method): Method {
   originals.set(watching, method);
 
   return watching;
-}
-
-const BEGINNING = Symbol.for('nestjs.resilience.beginning-attempts');
-
-/** Of all copies of this package. */
-const beginning = ((globalThis as Record<symbol, unknown>)[BEGINNING] ??= new Set()) as Set<Scope>;
-
-/** Whether the handler of this attempt has been called, and has not returned yet: there is no promise to be watched. */
-export function isBeginning(attempt: Scope): boolean {
-  return beginning.has(attempt);
-}
-
-function beginIn(attempt: Scope, call: () => unknown): unknown {
-  // A handler may call others.
-  if (beginning.has(attempt)) return call();
-
-  beginning.add(attempt);
-  try {
-    return call();
-  } finally {
-    beginning.delete(attempt);
-  }
 }
 
 /** Watches the handlers of a class that is decorated as a whole, inherited ones too. */

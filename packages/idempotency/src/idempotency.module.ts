@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { OptionError, rejectUnknownNames, withPath } from 'holdfast/binding';
 import { BootChecks } from './entrypoint/boot-checks.js';
+import { HandlerExplorer } from './entrypoint/handler-explorer.js';
 import { IdempotencyEvents } from './idempotency.events.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import {
@@ -13,6 +14,7 @@ import { IdempotencyRuntime } from './idempotency.runtime.js';
 import { IdempotencyService } from './idempotency.service.js';
 import { IdempotencyStorage } from './idempotency.storage.js';
 import { requireOptions } from './settings.js';
+import { CONNECTED_MICROSERVICES } from './transports/connected-microservices.js';
 import { TRANSPORTS } from './transports/transports.js';
 
 const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
@@ -38,6 +40,8 @@ const ASYNC_KNOWN = [
     IdempotencyService,
     ...TRANSPORTS,
     IdempotencyInterceptor,
+    CONNECTED_MICROSERVICES,
+    HandlerExplorer,
     BootChecks,
     { provide: APP_INTERCEPTOR, useExisting: IdempotencyInterceptor },
   ],

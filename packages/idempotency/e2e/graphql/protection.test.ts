@@ -265,20 +265,6 @@ onEachServer('A mutation with a key', (start) => {
     expect(log.own).toEqual([]);
   });
 
-  it('fails each call when keyFrom does not fit', async () => {
-    @Resolver()
-    class Misfit {
-      @Mutation(() => Int)
-      @Idempotent({ keyFrom: { payload: 'id' } })
-      misfit(): number {
-        return run('misfit', 1);
-      }
-    }
-    const { query } = await start({ providers: [Charges, Misfit] });
-    expect((await query('mutation { misfit }', 'k')).errors?.[0]?.message).toContain('does not fit');
-    expect(runs).toEqual([]);
-  });
-
   it('keeps scopes apart, and refuses a user without one', async () => {
     const { query, post } = await start({
       providers: [Charges],

@@ -236,7 +236,7 @@ onBothAdapters('A replay over HTTP', (start, adapter) => {
     for (const name of ['content-type', 'content-length', 'content-encoding', 'etag'] as const) {
       expect([name, again.headers[name]]).toEqual([name, first.headers[name]]);
     }
-    expect([log.warnings, log.errors]).toEqual([[], []]);
+    expect([log.warnings.filter((line) => !isOfBoot(line)), log.errors]).toEqual([[], []]);
   });
 
   it.each([
@@ -341,6 +341,11 @@ onBothAdapters('A redirect', (start) => {
   });
 });
 
+/** What handlers of these tests are warned of before their first call, and not again. */
+function isOfBoot(warning: string): boolean {
+  return warning.includes('sends its answer itself');
+}
+
 onBothAdapters('An answer of which no copy can be kept', (start) => {
   it.each([
     ['/file', 'is a stream'],
@@ -356,7 +361,10 @@ onBothAdapters('An answer of which no copy can be kept', (start) => {
     const [first, again] = await twice(path);
 
     expect([first.text, again.text, again.replayed]).toEqual(['run 1', 'run 2', false]);
-    expect(log.warnings).toEqual([expect.stringContaining(why)]);
+    const isExpected = why.endsWith('itself') ? isOfBoot : (line: string) => !isOfBoot(line);
+    expect(log.warnings.filter(isExpected)).toEqual(
+      Array(why.endsWith('itself') ? 3 : 1).fill(expect.stringContaining(why)),
+    );
     expect(log.errors).toEqual([]);
     expect(events.filter(({ type }) => type === 'released')).toHaveLength(2);
   });

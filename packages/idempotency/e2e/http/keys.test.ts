@@ -72,10 +72,6 @@ class PlainController {
   @Post('own/other') @Idempotent({ keyFrom: { rpc: { payload: 'id' } } }) other(): object {
     return ran();
   }
-
-  @Post('own/unfit') @Idempotent({ keyFrom: { arg: 'id' } }) unfit(): object {
-    return ran();
-  }
 }
 
 @Controller('covered')
@@ -248,17 +244,6 @@ onBothAdapters('keyFrom over HTTP', (start) => {
     const [, again] = await twice('/plain/own/other');
 
     expect(again.replayed).toBe(true);
-  });
-
-  it('that fits no call over HTTP is an error of the application, which says what would fit', async () => {
-    const { call, log } = await start({ controllers });
-    const { status, body } = await call('/plain/own/unfit', 'a');
-
-    expect([status, body]).toEqual([500, { statusCode: 500, message: 'Internal server error' }]);
-    expect(log.errors.join()).toContain(
-      'keyFrom: { arg } does not fit a call over http, whose keys are found by header',
-    );
-    expect(runs).toBe(0);
   });
 });
 
@@ -443,7 +428,9 @@ onBothAdapters('Without a parser of bodies', (start, adapter) => {
     const { call, log } = await start({ controllers, bodyParser: false });
     await call('/plain', newKey(), { body: { a: 1 } });
 
-    expect(log.warnings).toEqual([expect.stringContaining('PlainController.post() is called with a body')]);
+    expect(log.warnings.filter((line) => line.includes('is called with a body'))).toEqual([
+      expect.stringContaining('PlainController.post()'),
+    ]);
   });
 
   it('raw bytes are a body like any other', async () => {

@@ -1,19 +1,42 @@
-import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { IdempotencyInterceptor } from '../idempotency.interceptor.js';
+import { HandlerExplorer } from './handler-explorer.js';
 import { checkInterceptorOrder } from './interceptor-order.js';
 
 /** What can be seen of an application before its first call, and would go wrong later. */
 @Injectable()
 export class BootChecks implements OnModuleInit, OnApplicationBootstrap {
+  @Inject(ApplicationConfig)
+  private readonly application!: ApplicationConfig;
+  private explored: Promise<void> | undefined = undefined;
+
   constructor(
-    private readonly application: ApplicationConfig,
     private readonly modules: ModulesContainer,
     private readonly interceptor: IdempotencyInterceptor,
+    private readonly explorer: HandlerExplorer,
   ) {}
 
+  /**
+   * Nest calls it again for each microservice of a hybrid application that is initialized later.
+   *
+   * @internal
+   */
+  onModuleInit(): Promise<void> {
+    return (this.explored ??= this.check());
+  }
+
   /** @internal */
-  onModuleInit(): void {
+  onApplicationBootstrap(): void {
+    checkInterceptorOrder(this.application.getGlobalInterceptors(), this.interceptor);
+  }
+
+  private async check(): Promise<void> {
+    this.refuseSecondRegistration();
+    await this.explorer.explore();
+  }
+
+  private refuseSecondRegistration(): void {
     const hosts = [...this.modules.values()].filter(({ providers }) => providers.has(IdempotencyInterceptor));
     if (hosts.length <= 1) return;
 
@@ -21,10 +44,5 @@ export class BootChecks implements OnModuleInit, OnApplicationBootstrap {
       `IdempotencyModule is registered ${hosts.length} times, and a call would wait for its own key. Call forRoot() or ` +
         'forRootAsync() once.',
     );
-  }
-
-  /** @internal */
-  onApplicationBootstrap(): void {
-    checkInterceptorOrder(this.application.getGlobalInterceptors(), this.interceptor);
   }
 }

@@ -40,6 +40,17 @@ export function keyBySetting(
   );
 }
 
+const SOURCES: Readonly<Record<IdempotencyContext, readonly string[]>> = {
+  http: ['header'],
+  graphql: ['header', 'arg'],
+  rpc: ['header', 'payload'],
+};
+
+/** The places in which `keyFrom` may look for the key of a call of this kind. */
+export function sourcesFor(context: IdempotencyContext): readonly string[] {
+  return SOURCES[context];
+}
+
 /** Whether a place of its own holds a key: what is empty there is none, and others are looked at. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';

@@ -294,7 +294,9 @@ describe('A caller who leaves', () => {
   it('while the lock is taken by a store that fails is not run for unprotected either', async () => {
     const handler = new ProtectedHandler({ onStoreError: 'run' });
     handler.store.script('acquire', HANGS);
-    handler.request(() => of(1)).leave();
+    const caller = handler.request(() => of(1));
+    await pass(0);
+    caller.leave();
     await pass(STORE_TIMEOUT);
 
     expect(handler.runs).toBe(0);

@@ -1,5 +1,5 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import type { Subscriber, Subscription } from 'rxjs';
+import type { Subscriber } from 'rxjs';
 import type { Choice } from '../execution/choice.js';
 import { logger } from '../execution/call-reports.js';
 import type { HeldCall } from '../execution/held-call.js';
@@ -30,7 +30,6 @@ export interface ProtectedCallParts {
 export class ProtectedCall {
   private hasLeft = false;
   private run: HandlerRun | undefined = undefined;
-  private unprotected: Subscription | undefined = undefined;
 
   constructor(
     private readonly parts: ProtectedCallParts,
@@ -51,7 +50,6 @@ export class ProtectedCall {
   leave(): void {
     this.hasLeft = true;
     this.run?.leave();
-    this.unprotected?.unsubscribe();
   }
 
   private async decide(): Promise<void> {
@@ -102,7 +100,7 @@ export class ProtectedCall {
   private passThrough(): void {
     if (this.hasLeft) return;
 
-    this.unprotected = this.parts.next.handle().subscribe(this.subscriber);
+    this.parts.next.handle().subscribe(this.subscriber);
   }
 
   private replay(response: IdempotencyStoredResponse): void {

@@ -163,17 +163,32 @@ describe('A lock that is lost', () => {
     takeLog();
   });
 
-  it('is not told of when its call has ended meanwhile', async () => {
+  it('is not told of while the outcome is being written, which has ended it', async () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
-    machine.store.script('extend', { does: 500 }, { does: 500, error: 'down' });
-    await pass(1_000);
-    await held.settle({ free: 'outcome' });
-    await pass(500);
+    machine.store.script('complete', { answers: 2_500 });
+    const settled = held.settle(answer('mine'));
+    await pass(2_500);
+    await settled;
 
-    expect(machine.events$).toEqual(['released:outcome']);
+    expect([machine.store.count('extend'), machine.events$]).toEqual([1, ['stored']]);
     expect(held.lock.signal.aborted).toBe(false);
   });
+
+  it.each([{ does: 500 }, { does: 500, error: 'down' }])(
+    'is not told of when its call has ended meanwhile: %j',
+    async (step) => {
+      const machine = new Machine();
+      const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+      machine.store.script('extend', step);
+      await pass(1_000);
+      await held.settle({ free: 'outcome' });
+      await pass(500);
+
+      expect(machine.events$).toEqual(['released:outcome']);
+      expect(held.lock.signal.aborted).toBe(false);
+    },
+  );
 });
 
 describe('maxLockHold', () => {
@@ -217,7 +232,9 @@ describe('maxLockHold', () => {
     machine.store.script('complete', { does: 4_000 });
     await pass(4_900);
     const settled = held.settle(answer('mine'));
-    await pass(4_000);
+    await pass(3_900);
+    expect(machine.isLocked).toBe(true);
+    await pass(100);
     await settled;
 
     expect([machine.kept, machine.events$, takeLog()]).toEqual(['mine', ['stored'], []]);

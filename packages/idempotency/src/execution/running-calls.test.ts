@@ -119,8 +119,13 @@ describe('A shutdown', () => {
     await pass(0);
     expect(machine.store.count('extend')).toBe(0);
     await short.settle(answer(1));
-    short.lock.shorten();
+    const long = await machine.hold(machine.call({}, { recordKey: 'other' }));
+    const extended = machine.store.count('extend');
+    await long.settle(answer(1));
+    long.lock.shorten();
+    await pass(SECOND);
 
+    expect(machine.store.count('extend')).toBe(extended);
     expect(vi.getTimerCount()).toBe(0);
   });
 

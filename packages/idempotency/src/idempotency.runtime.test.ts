@@ -1,0 +1,133 @@
+import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { MINUTE, pass, useMachine } from '../test/machine.js';
+import { ScriptedStore } from '../test/scripted-store.js';
+import {
+  IdempotencyEvents,
+  IdempotencyModule,
+  IdempotencyService,
+  IdempotencyStorage,
+  type IdempotencyModuleOptions,
+} from './index.js';
+
+useMachine();
+
+interface Started {
+  readonly app: INestApplicationContext;
+  readonly service: IdempotencyService;
+  readonly store: ScriptedStore;
+  readonly types: string[];
+}
+
+async function start(options: IdempotencyModuleOptions = {}): Promise<Started> {
+  vi.spyOn(Logger.prototype, 'log').mockImplementation(() => {});
+  const store = new ScriptedStore();
+  const module = await Test.createTestingModule({
+    imports: [IdempotencyModule.forRoot(options)],
+    providers: [
+      {
+        provide: 'store',
+        inject: [IdempotencyStorage],
+        useFactory: (storage: IdempotencyStorage) => storage.registerSource(store),
+      },
+    ],
+  })
+    .setLogger(false as never)
+    .compile();
+  const app = await module.init();
+  const types: string[] = [];
+  const { events$ } = app.get(IdempotencyEvents);
+  events$.subscribe({ next: ({ type }) => void types.push(type), complete: () => types.push('completed') });
+
+  return { app, service: app.get(IdempotencyService), store, types };
+}
+
+const wait = (ms: number): Promise<string> => new Promise((resolve) => setTimeout(() => resolve('done'), ms));
+
+describe('An application that closes', () => {
+  it('waits for what runs, keeps its outcome, and completes the events', async () => {
+    const { app, service, types, store } = await start();
+    const run = service.run('k', () => wait(2_000), { name: 'job' });
+    await pass(0);
+    const closed = vi.fn();
+    void app.close().then(closed);
+    await pass(1_999);
+    expect(closed).not.toHaveBeenCalled();
+    await pass(1);
+
+    expect(await run).toBe('done');
+    await pass(0);
+    expect(closed).toHaveBeenCalledOnce();
+    expect(types).toEqual(['executed', 'stored', 'completed']);
+    expect(store.asked.at(-2)).toMatchObject({ method: 'extend', ttl: 5_000 });
+  });
+
+  it('does so for shutdownGrace, and not longer', async () => {
+    const { app, service, types } = await start({ shutdownGrace: '1s' });
+    void service.run('k', () => wait(MINUTE), { name: 'job' });
+    await pass(0);
+    const closed = vi.fn();
+    void app.close().then(closed);
+    await pass(999);
+    expect(closed).not.toHaveBeenCalled();
+    await pass(1);
+    expect([closed.mock.calls.length, types]).toEqual([1, ['completed']]);
+    await pass(MINUTE);
+  });
+
+  it('may be closed twice', async () => {
+    const { app, types } = await start();
+    await app.close();
+    await app.close();
+
+    expect(types).toEqual(['completed']);
+  });
+
+  it('runs what still comes, and keeps its outcome', async () => {
+    const { app, service, store } = await start();
+    await app.close();
+
+    expect(await service.run('k', async () => 'late', { name: 'job' })).toBe('late');
+    expect(store.memory.size).toBe(1);
+  });
+});
+
+describe('Options that are refused', () => {
+  const boot = (options: unknown): Promise<unknown> =>
+    Test.createTestingModule({ imports: [IdempotencyModule.forRootAsync({ useFactory: () => options as object })] })
+      .setLogger(false as never)
+      .compile();
+
+  it.each<[unknown, RegExp]>([
+    [undefined, /^IdempotencyModule: expected an options object, got undefined\./],
+    [null, /^IdempotencyModule: expected an options object, got null\./],
+    ['correct horse', /^IdempotencyModule: expected an options object, got a string\./],
+    [{ isGlobal: false }, /^IdempotencyModule\.isGlobal: it has no effect in what a factory returns/],
+    [{ imports: [] }, /^IdempotencyModule\.imports: /],
+    [{ store: {} }, /^IdempotencyModule\.store: stores are not an option/],
+    [{ ttl: '1y' }, /^IdempotencyModule\.ttl: Invalid duration "1y"/],
+    [{ replayHeaders: ['Set-Cookie'] }, /^IdempotencyModule\.replayHeaders\[0\]: "set-cookie"/],
+    [{ encryption: { keys: [] } }, /^IdempotencyModule\.encryption\.keys/],
+    [{ encryption: { keys: ['a'.repeat(32), ' padded'.padEnd(40, 'x')] } }, /^IdempotencyModule\.encryption\.keys\[/],
+    [
+      { encryptionKey: 'correct horse' },
+      /^IdempotencyModule\.encryptionKey: unknown option\. Did you mean "encryption"\?$/,
+    ],
+  ])('end the start of the application: %j', async (options, message) => {
+    const error: unknown = await boot(options).catch((caught: unknown) => caught);
+
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toMatch(message);
+    expect((error as Error).message).not.toContain('horse');
+  });
+
+  it.each<[unknown, RegExp]>([
+    [5, /^IdempotencyModule: expected an options object, got a number/],
+    [{}, /forRootAsync\(\) was given nothing that makes the options/],
+    [{ useFactory: () => ({}), encryptionKey: 'correct horse' }, /^IdempotencyModule\.encryptionKey: unknown option\./],
+  ])('end the start where they are given: %j', (options, message) => {
+    expect(() => IdempotencyModule.forRootAsync(options as never)).toThrow(message);
+    expect(() => IdempotencyModule.forRoot('correct horse' as never)).toThrow(/got a string\. forRoot\(\) takes/);
+  });
+});

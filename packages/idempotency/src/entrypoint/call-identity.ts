@@ -27,11 +27,14 @@ export class CallIdentity {
   async of(context: ExecutionContext): Promise<KeyedCall | undefined> {
     const { plan, transport } = this;
     const { settings, source: handler } = plan;
-    const found = await transport.keyOf(context, settings);
+    const reading = transport.keyOf(context, settings);
+    const found = reading instanceof Promise ? await reading : reading;
     if (found.kind === 'missing' && !settings.required) return undefined;
     if (found.kind !== 'key') throw withoutKey(found);
 
-    const [scope, payload] = await Promise.all([this.scopeOf(context), this.payloadOf(context)]);
+    const [scope, payload] = this.asksFunctions
+      ? await Promise.all([this.scopeOf(context), this.payloadOf(context)])
+      : [this.scopeWithoutFunction(context), this.wholePayload(context)];
     const { key } = found;
     const identity = transport.identityOf(context);
 
@@ -46,11 +49,24 @@ export class CallIdentity {
     };
   }
 
+  /** Most handlers have none, and nothing to wait for. */
+  private get asksFunctions(): boolean {
+    return this.plan.settings.fingerprint !== undefined || typeof this.scopeSetting === 'function';
+  }
+
+  private get scopeSetting(): IdempotencyScopeFn | false | undefined {
+    return settingFor<IdempotencyScopeFn | false>(this.plan.settings.scope, this.transport.context);
+  }
+
   private async payloadOf(context: ExecutionContext): Promise<unknown> {
+    const { fingerprint } = this.plan.settings;
+    if (fingerprint === undefined) return this.wholePayload(context);
+
+    return await fingerprint(this.transport.payloadOf(context), context);
+  }
+
+  private wholePayload(context: ExecutionContext): unknown {
     const { plan, transport, warnings } = this;
-    const payload = transport.payloadOf(context);
-    const { fingerprint } = plan.settings;
-    if (fingerprint !== undefined) return await fingerprint(payload, context);
     if (transport.hidesPayload?.(context) === true) {
       warnings.warn(
         'unseen-payload',
@@ -60,28 +76,26 @@ export class CallIdentity {
       );
     }
 
-    return payload;
+    return transport.payloadOf(context);
   }
 
   private async scopeOf(context: ExecutionContext): Promise<string | undefined> {
-    const { plan, transport } = this;
-    const setting = settingFor<IdempotencyScopeFn | false>(plan.settings.scope, transport.context);
-    if (setting === false) return undefined;
+    const { plan, transport, scopeSetting: setting } = this;
+    if (typeof setting !== 'function') return this.scopeWithoutFunction(context);
 
     const hasUser = isPresent(transport.userOf(context));
-    if (setting === undefined) {
-      if (hasUser) {
-        this.warnUnscoped('has no scope although users sign in: one user can be answered with what was for another');
-      }
-      return undefined;
-    }
-
     const scope = scopeText(await setting(transport.scopeSourceOf(context), context), plan.source);
     if (scope !== undefined) return scope;
     if (hasUser) throw scopeMissing(plan.source);
 
     this.warnUnscoped('was called without a user and without a scope: such callers share their keys');
     return undefined;
+  }
+
+  private scopeWithoutFunction(context: ExecutionContext): undefined {
+    if (this.scopeSetting === false || !isPresent(this.transport.userOf(context))) return;
+
+    this.warnUnscoped('has no scope although users sign in: one user can be answered with what was for another');
   }
 
   private warnUnscoped(what: string): void {

@@ -3,7 +3,6 @@ import type { Subscriber } from 'rxjs';
 import type { Choice } from '../execution/choice.js';
 import { logger } from '../execution/call-reports.js';
 import type { HeldCall } from '../execution/held-call.js';
-import type { KeyedCall } from '../execution/keyed-call.js';
 import type { KeyedCalls } from '../execution/keyed-calls.js';
 import { IdempotencyLockLostError } from '../execution/lock.js';
 import { IdempotencyRejectedError } from '../execution/rejection.js';
@@ -29,6 +28,7 @@ export interface ProtectedCallParts {
 /** One call of a decorated handler, from its key to its answer. */
 export class ProtectedCall {
   private hasLeft = false;
+  private isIdentified = false;
   private run: HandlerRun | undefined = undefined;
 
   constructor(
@@ -53,8 +53,9 @@ export class ProtectedCall {
   }
 
   private async decide(): Promise<void> {
-    const { calls } = this.parts;
-    const call = await this.identify();
+    const { plan, transport, warnings, context, calls } = this.parts;
+    const call = await new CallIdentity(plan, transport, warnings).of(context);
+    this.isIdentified = true;
     if (this.hasLeft) return;
     if (call === undefined) return this.passThrough();
 
@@ -65,21 +66,12 @@ export class ProtectedCall {
     this.replay(admission.response);
   }
 
-  private async identify(): Promise<KeyedCall | undefined> {
-    const { plan, transport, warnings, context, events } = this.parts;
-    try {
-      return await new CallIdentity(plan, transport, warnings).of(context);
-    } catch (error) {
-      if (error instanceof IdempotencyRejectedError) {
-        const { code, status } = error;
-        events.emit({ type: 'rejected', context: transport.context, handler: plan.source, code, status });
-      }
-      throw error;
-    }
-  }
-
   private refuse(rejection: IdempotencyRejectedError): void {
-    const { plan, transport, context } = this.parts;
+    const { plan, transport, context, events } = this.parts;
+    if (!this.isIdentified) {
+      const { code, status } = rejection;
+      events.emit({ type: 'rejected', context: transport.context, handler: plan.source, code, status });
+    }
     if (transport.dropsRejected?.(rejection, context) !== true) return this.subscriber.error(this.refusal(rejection));
 
     logger.error(`${plan.source} did not take an event: ${rejection.message} (${rejection.code}).`);

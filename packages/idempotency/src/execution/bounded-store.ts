@@ -98,7 +98,16 @@ export class BoundedStore {
         else giveUp();
       }, this.timeoutMs);
       timer.unref();
-      asked.finally(() => clearTimeout(timer)).then(resolve, reject);
+      asked.then(
+        (answer) => {
+          clearTimeout(timer);
+          resolve(answer);
+        },
+        (error: unknown) => {
+          clearTimeout(timer);
+          reject(error as Error);
+        },
+      );
     });
   }
 }
@@ -119,9 +128,13 @@ export interface LockClaim {
   readonly lockTtl: number;
 }
 
-/** A store may throw where it should reject. */
-async function settled<T>(ask: () => Promise<T>): Promise<T> {
-  return await ask();
+/** A store may throw where it should reject, and may answer without a promise. */
+function settled<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return Promise.resolve(ask());
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
 }
 
 function requireResult(answer: unknown): IdempotencyAcquireResult {

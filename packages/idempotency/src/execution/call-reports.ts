@@ -17,7 +17,7 @@ export const logger = new Logger('IdempotencyModule');
 /** What is told about one call, in events and logs. */
 export class CallReports {
   private lost = false;
-  private readonly failed = new Set<StoreMethod>();
+  private failed: ReadonlySet<StoreMethod> | undefined = undefined;
   private shown: string | undefined = undefined;
 
   constructor(
@@ -49,9 +49,9 @@ export class CallReports {
   /** A store that is asked again and again is logged once for each call. */
   storeFailed(method: StoreMethod, error: unknown, duration: number): void {
     this.tell('store-error', { method, error, duration });
-    if (this.failed.has(method)) return;
+    if (this.failed?.has(method) === true) return;
 
-    this.failed.add(method);
+    this.failed = new Set([...(this.failed ?? []), method]);
     log(
       'error',
       `${this.place}: the store failed in ${method}()`,

@@ -48,24 +48,20 @@ export class KeyedCalls {
    */
   async admit(call: KeyedCall, hasLeft: () => boolean): Promise<Admission> {
     const reports = new CallReports(call, this.parts.events, this.parts.exposeKeys);
+    const until = now() + patienceOf(call);
     try {
-      return await this.find(call, reports, hasLeft);
+      for (let asked = 1; ; asked += 1) {
+        const found = await this.ask(call, reports);
+        if (found.kind !== 'busy') return found;
+        // A process that is about to go leaves the waiting to the next one.
+        const rest = this.parts.running.isClosing ? 0 : until - now();
+        if (rest <= 0 || hasLeft()) throw inUse(call);
+        await pause(Math.min(backoff.delayMs(asked, undefined), rest));
+        if (hasLeft()) throw inUse(call);
+      }
     } catch (error) {
       if (error instanceof IdempotencyRejectedError) reports.rejected(error);
       throw error;
-    }
-  }
-
-  private async find(call: KeyedCall, reports: CallReports, hasLeft: () => boolean): Promise<Admission> {
-    const until = now() + patienceOf(call);
-    for (let asked = 1; ; asked += 1) {
-      const found = await this.ask(call, reports);
-      if (found.kind !== 'busy') return found;
-      // A process that is about to go leaves the waiting to the next one.
-      const rest = this.parts.running.isClosing ? 0 : until - now();
-      if (rest <= 0 || hasLeft()) throw inUse(call);
-      await pause(Math.min(backoff.delayMs(asked, undefined), rest));
-      if (hasLeft()) throw inUse(call);
     }
   }
 

@@ -84,6 +84,7 @@ export class OutcomeWrite {
     const { lock, store, joined } = this.parts;
     const found = await store.reacquire(lock.claim);
     if (found.state === 'acquired') {
+      lock.resume();
       return this.complete(payload);
     }
     // The lock there may be one's own, taken by an earlier try.

@@ -24,6 +24,9 @@ const OVER_SOCKETS: Effort = { rounds: 20, sliceMs: 50, warmUpMs: 1_000 };
 /** Each slice is more than a thousand pages of 400 ms, or several hundred. */
 const LOAD: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
 
+/** It is the same each time. */
+const COUNT: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
+
 /** A look, not a measurement. */
 const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
 
@@ -31,6 +34,7 @@ function thorough(row: Row): Effort {
   if (row.overSockets === true) return OVER_SOCKETS;
 
   if (row.measure === 'lateness') return LOAD;
+  if (row.measure === 'count') return COUNT;
 
   return row.measure === 'difference' ? DIFFERENCE : RATIO;
 }

@@ -4,9 +4,10 @@ import type { Sides } from './sides.js';
  * - `ratio`: our time over the other side's.
  * - `difference`: our time minus the other side's, in microseconds.
  * - `lateness`: how long after the other side ours has its answer, in milliseconds.
+ * - `count`: how often one of our calls asks another server.
  * - `memory`: what one of our calls allocates, in kilobytes.
  */
-export type Measure = 'ratio' | 'difference' | 'lateness' | 'memory';
+export type Measure = 'ratio' | 'difference' | 'lateness' | 'count' | 'memory';
 
 export interface Target {
   /** For Node 20 and 22. */
@@ -247,6 +248,53 @@ const nest: readonly Row[] = [
   },
 ];
 
+const idempotency: readonly Row[] = [
+  {
+    id: 'idempotency-replay',
+    title: 'Nest in process, replay from memory',
+    against: 'pass-through',
+    measure: 'difference',
+    hooks: 'on',
+    target: always(15),
+    sides: async () => (await import('./cases/idempotency.js')).replayFromMemory(),
+  },
+  {
+    id: 'idempotency-over-node-idempotency',
+    title: 'the same, over another package',
+    against: '@node-idempotency/core',
+    measure: 'ratio',
+    hooks: 'on',
+    sides: async () => (await import('./cases/idempotency.js')).replayOverNodeIdempotency(),
+  },
+  {
+    id: 'idempotency-over-express-idempotency',
+    title: 'Nest over loopback, replay from memory',
+    against: 'express-idempotency',
+    measure: 'ratio',
+    hooks: 'on',
+    overSockets: true,
+    sides: async () => (await import('./cases/idempotency.js')).replayOverExpressIdempotency(),
+  },
+  {
+    id: 'idempotency-statements',
+    title: 'first run of a key, statements of PostgreSQL',
+    against: 'by hand',
+    measure: 'count',
+    hooks: 'on',
+    target: always(2),
+    sides: async () => (await import('./cases/round-trips.js')).statementsOfPostgres(),
+  },
+  {
+    id: 'idempotency-round-trips',
+    title: 'first run of a key, round trips to Redis',
+    against: 'by hand',
+    measure: 'count',
+    hooks: 'on',
+    target: always(2),
+    sides: async () => (await import('./cases/round-trips.js')).roundTripsOfRedis(),
+  },
+];
+
 const underLoad: readonly Row[] = [
   {
     id: 'home-under-load',
@@ -283,5 +331,6 @@ export const ROWS: readonly Row[] = [
   ...reads,
   ...refusals,
   ...nest,
+  ...idempotency,
   ...underLoad,
 ];

@@ -14,7 +14,7 @@ export interface Effort {
 
 export interface RunResult {
   readonly node: string;
-  /** Per call: nanoseconds, bytes in a memory row, or milliseconds in one of lateness. */
+  /** Per call: nanoseconds, bytes in a memory row, milliseconds in one of lateness, or how often in one of counts. */
   readonly ours: number;
   readonly other: number;
   readonly bare: number;
@@ -61,7 +61,7 @@ async function startProcesses(row: Row): Promise<PerSide<CaseProcess>> {
 
 /** Lets the compiler settle with all sides mixed, and finds how many calls make a slice of the wanted length. */
 async function warmUp(row: Row, processes: PerSide<CaseProcess>, effort: Effort): Promise<PerSide<number>> {
-  if (row.measure === 'lateness') {
+  if (unitOf(row) === 'value') {
     for (const side of SIDE_NAMES) await processes[side].measure({ side, calls: 1, unit: 'value' });
     return { ours: 1, other: 1, bare: 1 };
   }
@@ -101,7 +101,7 @@ async function takeSlices(
 }
 
 function unitOf({ measure }: Row): 'ns' | 'bytes' | 'value' {
-  if (measure === 'lateness') return 'value';
+  if (measure === 'lateness' || measure === 'count') return 'value';
 
   return measure === 'memory' ? 'bytes' : 'ns';
 }
@@ -115,6 +115,8 @@ function compare(row: Row, { ours, other }: PerSide<number[]>): number {
       return median(pairs.map((pair) => (pair.ours - pair.other) / 1_000));
     case 'lateness':
       return median(ours) - median(other);
+    case 'count':
+      return median(ours);
     case 'memory':
       return median(ours) / 1_000;
   }

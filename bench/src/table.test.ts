@@ -34,6 +34,12 @@ describe('the table', () => {
     expect(renderTable([line])).toMatch(/ 412 ms +400 ms +12\.4 ms .* <= 25\.0 ms +pass +3 ms/);
   });
 
+  it('shows counts as they are', () => {
+    const line = sumUp(rowOf('idempotency-statements'), [{ node: '20.19.0', ours: 3, other: 2, bare: 2, value: 3 }]);
+
+    expect(renderTable([line])).toMatch(/ 3 x +2 x +3 +3\.\.3 +<= 2 +miss by 50 %/);
+  });
+
   it('shows memory in kilobytes', () => {
     expect(renderTable([sumUp(rowOf('five-stages-memory'), [run(2.05)])])).toMatch(/200 B .* 2\.05 kB .* <= 2\.10 kB/);
   });

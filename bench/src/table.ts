@@ -42,7 +42,7 @@ export function renderTable(lines: readonly Line[]): string {
   return layOut([HEADINGS, ...lines.map(cellsOf)], 3);
 }
 
-const UNITS = { ratio: 'ns', difference: 'ns', lateness: 'ms', memory: 'B' } as const;
+const UNITS = { ratio: 'ns', difference: 'ns', lateness: 'ms', count: 'x', memory: 'B' } as const;
 
 function cellsOf(line: Line): string[] {
   const { row } = line;
@@ -71,6 +71,8 @@ function figure(row: Row, value: number): string {
       return `${value.toFixed(2)} us`;
     case 'lateness':
       return `${value.toFixed(1)} ms`;
+    case 'count':
+      return `${value}`;
     case 'memory':
       return `${value.toFixed(2)} kB`;
   }

@@ -1,6 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 
+/** What a POST sends. */
+export interface Sent {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
  * One keep-alive connection that sends the same request over and over. Answers to it have the same length each time,
  * so it counts bytes instead of parsing: a full client would cost more than what is measured.
@@ -12,16 +18,17 @@ export class KeepAliveClient {
   #received = 0;
   #answered: () => void = () => {};
 
-  private constructor(socket: Socket, path: string) {
+  private constructor(socket: Socket, path: string, sent: Sent | undefined) {
     this.#socket = socket;
-    this.#request = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n`);
+    this.#request = Buffer.from(requestText(path, sent));
   }
 
-  static async open(port: number, path: string): Promise<KeepAliveClient> {
+  static async open(port: number, path: string, sent?: Sent): Promise<KeepAliveClient> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
-    const client = new KeepAliveClient(socket, path);
+    const client = new KeepAliveClient(socket, path, sent);
     await client.#learnAnswer();
+    if (sent !== undefined) await client.#learnAnswer();
     socket.on('data', (chunk) => client.#onData(chunk));
 
     return client;
@@ -39,6 +46,7 @@ export class KeepAliveClient {
   }
 
   async #learnAnswer(): Promise<void> {
+    this.#answerLength = 0;
     this.#socket.write(this.#request);
     let answer = '';
     while (this.#answerLength === 0 || answer.length < this.#answerLength) {
@@ -46,7 +54,8 @@ export class KeepAliveClient {
       answer += chunk.toString('latin1');
       this.#answerLength = lengthOf(answer);
     }
-    if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(`The application answered ${answer}`);
+    // What is measured of a POST are its repetitions, which may have more headers than the first answer.
+    if (!/^HTTP\/1\.1 20[01] /.test(answer)) throw new Error(`The application answered ${answer}`);
   }
 
   #onData(chunk: Buffer): void {
@@ -54,6 +63,16 @@ export class KeepAliveClient {
     if (this.#received === this.#answerLength) this.#answered();
     else if (this.#received > this.#answerLength) throw new Error('An answer was longer than the first one');
   }
+}
+
+function requestText(path: string, sent: Sent | undefined): string {
+  const lines = ['Host: 127.0.0.1', 'Connection: keep-alive'];
+  if (sent !== undefined) {
+    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(sent.body)}`);
+    lines.push(...Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`));
+  }
+
+  return `${sent === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${sent?.body ?? ''}`;
 }
 
 /** Of head and body together; 0 while the head is not complete. */

@@ -60,10 +60,13 @@ export function headerLines(request: HttpRequest, name: string): readonly string
 
 /** Whether something came with a request after its headers. */
 export function hasBody(request: HttpRequest): boolean {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  const { 'content-length': length, 'content-type': type, 'transfer-encoding': encoding } = request.headers;
   if (length !== undefined) return Number(length) !== 0;
 
-  return encoding !== undefined || (request.raw ?? request).stream?.endAfterHeaders === false;
+  if (encoding !== undefined) return true;
+
+  // HTTP/2 needs neither; some of its clients end what is empty a frame later, and those have no type to declare.
+  return type !== undefined && (request.raw ?? request).stream?.endAfterHeaders === false;
 }
 
 /** That of Node, also behind a framework's own. */

@@ -224,6 +224,7 @@ onBothAdapters('An error over HTTP', (start) => {
     ['of a status that it lets be kept', () => new HttpException('later', 429), 429, true],
     ['of a status that it lets go', () => new HttpException('teapot', 418), 418, false],
     ['that nobody knows', () => new Error('secret'), 500, true],
+    ['of a library, with the status of a server', () => Object.assign(new Error('secret'), { status: 503 }), 500, true],
   ])('%s is what storeIf decides about', async (_case, error, status, isKept) => {
     thrown = error;
     const { twice } = await start({ controllers });

@@ -100,7 +100,10 @@ export interface Adapter {
   fallback?(spec: FallbackSpec): Policy;
   /** Puts the first one around the second, and so on. */
   wrap?(...policies: readonly Policy[]): Policy;
-  /** Whether an error is the library's own refusal, by an open breaker or a full bulkhead; `retryAfterMs` where it tells. */
+  /**
+   * Whether an error is the library's own refusal, by an open breaker, a full bulkhead or a rate limit; `retryAfterMs`
+   * where it tells.
+   */
   refusal?(error: unknown): { readonly retryAfterMs?: number | undefined } | undefined;
   /** Whether an error says that a limit ran out. */
   isTimeout?(error: unknown): boolean;

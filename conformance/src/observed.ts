@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** A call while it runs: what became of it can be looked at without waiting for it. */
 export interface Observed<T> {
   readonly state: 'pending' | 'fulfilled' | 'rejected';
@@ -43,8 +45,9 @@ export class Manual<T = unknown> {
   }
 }
 
-/** The abort listeners that hang on a signal, as far as they were added from here on. */
+/** The abort listeners that hang on a signal, as far as they were added from here on. Node does not warn of them then. */
 export function watchListeners(signal: AbortSignal): () => number {
+  setMaxListeners(0, signal);
   let listeners = 0;
   const { addEventListener, removeEventListener } = signal;
   const known = new Set<unknown>();

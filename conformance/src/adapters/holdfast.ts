@@ -23,6 +23,13 @@ class OwnPolicy<P extends ResiliencePolicy> implements Policy {
   }
 }
 
+/** What is not a policy of ours, as a mutant's, is the work of the one around it. */
+function nested(policies: readonly Policy[]): Policy {
+  return policies.reduceRight((inner, outer) => ({
+    run: (work, signal) => outer.run((attempt) => inner.run(work, attempt.signal ?? signal), signal),
+  }));
+}
+
 function retry({ attempts, backoff, retryIf, retryResultIf, honourRetryAfter = false }: RetrySpec): Policy {
   const { delayMs: delay, factor, maxDelayMs: maxDelay, jitter } = backoff;
 
@@ -84,7 +91,9 @@ export const holdfast: Required<Adapter> = {
   fallback: ({ value, handleIf }) =>
     new OwnPolicy(new FallbackPolicy(() => value, handleIf === undefined ? {} : { handleIf })),
   wrap: (...policies) =>
-    new OwnPolicy(ResiliencePolicy.wrap(...policies.map((policy) => (policy as OwnPolicy<ResiliencePolicy>).policy))),
+    policies.every((policy) => policy instanceof OwnPolicy)
+      ? new OwnPolicy(ResiliencePolicy.wrap(...policies.map(({ policy }) => policy)))
+      : nested(policies),
   refusal: (error) => (error instanceof RejectionError ? { retryAfterMs: error.retryAfterMs } : undefined),
   isTimeout: (error) => error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError,
 };

@@ -76,9 +76,19 @@ function argumentsOf(node: Selection | undefined, info: GraphqlInfo): Record<str
   return Object.fromEntries(given.map(({ name, value }) => [name.value, valueOf(value, info)]));
 }
 
+const NUMBERS: ReadonlySet<string> = new Set(['IntValue', 'FloatValue']);
+
+/** As variables have them; what a number cannot hold stays as it was written. */
+function numberOf(text: string): number | string {
+  const number = Number(text);
+
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number;
+}
+
 function valueOf(node: ValueNode, info: GraphqlInfo): unknown {
   if (node.kind === 'Variable') return info.variableValues?.[node.name?.value ?? ''];
   if (node.values !== undefined) return node.values.map((value) => valueOf(value, info));
+  if (NUMBERS.has(node.kind)) return numberOf(String(node.value));
   if (node.fields === undefined) return node.value ?? null;
 
   return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, valueOf(value, info)]));

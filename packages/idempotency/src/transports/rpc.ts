@@ -181,9 +181,16 @@ function patternOf(context: ExecutionContext): string {
     message?.getSubject?.() ??
     message?.getTopic?.() ??
     message?.getChannel?.() ??
-    Reflect.getMetadata(PATTERN, context.getHandler());
+    declaredPattern(context);
 
   return typeof pattern === 'string' ? canonicalPattern(pattern) : canonicalText(pattern);
+}
+
+/** Nest keeps a list of them. */
+function declaredPattern(context: ExecutionContext): unknown {
+  const declared: unknown = Reflect.getMetadata(PATTERN, context.getHandler());
+
+  return Array.isArray(declared) && declared.length === 1 ? declared[0] : declared;
 }
 
 /** Transports send patterns that are objects as their JSON. */

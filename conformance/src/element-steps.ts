@@ -1,4 +1,7 @@
-const COUNTED = ['indexOf', 'lastIndexOf', 'includes', 'find', 'findIndex', 'filter'] as const;
+const COUNTED = [
+  ...['indexOf', 'lastIndexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'forEach', 'reduce'],
+  ...['some', 'every', 'slice', 'sort', 'toSorted'],
+] as const;
 
 /**
  * Counts elements of arrays that are looked at or moved while `run` does its part, at most: what takes time with the
@@ -7,7 +10,9 @@ const COUNTED = ['indexOf', 'lastIndexOf', 'includes', 'find', 'findIndex', 'fil
 export async function elementSteps(run: () => Promise<void>): Promise<number> {
   let steps = 0;
   const { splice } = Array.prototype;
-  const originals = COUNTED.map((name) => [name, Array.prototype[name]] as const);
+  const originals = COUNTED.map(
+    (name) => [name, Reflect.get(Array.prototype, name) as (this: unknown[]) => unknown] as const,
+  );
   const set = (name: string, value: unknown): void =>
     void Object.defineProperty(Array.prototype, name, { value, writable: true, configurable: true, enumerable: false });
   for (const [name, original] of originals) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { elementSteps } from '../element-steps.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { observe } from '../observed.js';
 import { TextbookBreaker, withBreaker, type Call, type Entry, type Outcome } from '../textbook/breaker.js';
@@ -157,6 +158,34 @@ export const BREAKER_COUNTING: readonly Guarantee[] = [
       class extends TextbookBreaker {
         protected override isEnough(calls: number): boolean {
           return calls > 0;
+        }
+      },
+    ),
+  }),
+  guarantee({
+    id: 'breaker-failures-cost-the-same',
+    policy: 'breaker',
+    sentence: 'What a failed call costs does not grow with the traffic in the window.',
+    seen: 'opossum: each failed call sorts every latency that is kept, at the worst of times',
+    needs: ['breaker'],
+    check: async ({ library }) => {
+      const breaker = library.breaker({ ...BREAKER });
+      const [successes, failures] = [2_000, 50];
+      await succeed(breaker, successes);
+      const steps = await elementSteps(() => fail(breaker, failures));
+      assert.equal(breaker.state(), 'closed', `${failures} failures of ${successes} calls opened it at 50 %`);
+      const most = (failures * successes) / 10;
+      assert.ok(steps <= most, `${failures} failures looked at ${steps} records of other calls`);
+    },
+    mutant: withBreaker(
+      class extends TextbookBreaker {
+        private readonly latencies: number[] = [];
+        protected slowest = 0;
+
+        protected override leave(call: Call, outcome: Outcome): void {
+          this.latencies.push(Date.now() - call.startedAt);
+          if (outcome === 'failed') this.slowest = this.latencies.toSorted((a, b) => b - a)[0] ?? 0;
+          super.leave(call, outcome);
         }
       },
     ),

@@ -19,10 +19,12 @@ export interface Call {
   readonly startedAt: number;
 }
 
+/** Calls that ended in one millisecond; in a window of calls, one of them. */
 export interface Entry {
   readonly at: number;
-  readonly failed: boolean;
-  readonly slow: boolean;
+  calls: number;
+  failed: number;
+  slow: number;
 }
 
 export type Outcome = 'good' | 'failed' | 'ignored';
@@ -55,7 +57,7 @@ export class TextbookBreaker implements BreakerPolicy {
   }
 
   callsInWindow(): number {
-    return this.recent().length;
+    return sum(this.recent(), 'calls');
   }
 
   async run<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
@@ -145,20 +147,31 @@ export class TextbookBreaker implements BreakerPolicy {
 
   protected record({ startedAt }: Call, outcome: Outcome): void {
     const at = Date.now();
-    const { slow } = this.spec;
-    this.entries.push({ at, failed: outcome === 'failed', slow: slow !== undefined && at - startedAt >= slow.ms });
+    const entry = this.entryOf(at);
+    entry.calls += 1;
+    if (outcome === 'failed') entry.failed += 1;
+    if (at - startedAt >= (this.spec.slow?.ms ?? Infinity)) entry.slow += 1;
     this.checkRates();
+  }
+
+  private entryOf(at: number): Entry {
+    const last = this.entries.at(-1);
+    if (last?.at === at && 'ms' in this.spec.window) return last;
+
+    const entry = { at, calls: 0, failed: 0, slow: 0 };
+    this.entries.push(entry);
+    return entry;
   }
 
   protected checkRates(): void {
     const entries = this.recent();
+    const calls = sum(entries, 'calls');
     const lagging = this.lagging();
-    if (!this.isEnough(entries.length + lagging)) return;
+    if (!this.isEnough(calls + lagging)) return;
 
-    const failed = entries.filter((entry) => entry.failed).length;
-    const slow = entries.filter((entry) => entry.slow).length + lagging;
-    const fails = this.isEnough(entries.length) && (failed * 100) / entries.length >= this.spec.failureRate;
-    const lags = slow > 0 && (slow * 100) / (entries.length + lagging) >= (this.spec.slow?.rate ?? Infinity);
+    const slow = sum(entries, 'slow') + lagging;
+    const fails = this.isEnough(calls) && (sum(entries, 'failed') * 100) / calls >= this.spec.failureRate;
+    const lags = slow > 0 && (slow * 100) / (calls + lagging) >= (this.spec.slow?.rate ?? Infinity);
     if (fails || lags) this.open();
   }
 
@@ -204,6 +217,10 @@ export class TextbookBreaker implements BreakerPolicy {
     this.era = era;
     for (const listener of this.listeners) listener(era.state);
   }
+}
+
+function sum(entries: readonly Entry[], field: 'calls' | 'failed' | 'slow'): number {
+  return entries.reduce((total, entry) => total + entry[field], 0);
 }
 
 /** Our own library with another breaker. */

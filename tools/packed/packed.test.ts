@@ -24,12 +24,27 @@ function decoratorFlags(): Record<string, unknown> {
   return (JSON.parse(shown) as { compilerOptions: Record<string, unknown> }).compilerOptions;
 }
 
+const BESIDE_NEST = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  'reflect-metadata',
+  'rxjs',
+  '@types/node',
+];
+
 const PACKAGES: readonly Packed[] = [
   { name: 'holdfast', folder: 'packages/holdfast', beside: [], compilerOptions: {} },
   {
     name: '@nestjs/resilience',
     folder: 'packages/resilience',
-    beside: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs', '@types/node'],
+    beside: BESIDE_NEST,
+    compilerOptions: { ...decoratorFlags(), types: ['node'] },
+  },
+  {
+    name: '@nestjs/idempotency',
+    folder: 'packages/idempotency',
+    beside: BESIDE_NEST,
     compilerOptions: { ...decoratorFlags(), types: ['node'] },
   },
 ];
@@ -99,7 +114,8 @@ async function install(packed: Packed, type: 'module' | 'commonjs'): Promise<str
   const project = join(workshop, `${packed.folder.replaceAll('/', '-')}-${type}`);
   await mkdir(project);
   await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'reader', private: true, type }));
-  const own = packed.name === 'holdfast' ? tarballs.slice(0, 1) : tarballs;
+  // The engine, and what stands on it, which is of use without its siblings.
+  const own = [...new Set([tarballs[0], tarballs[PACKAGES.indexOf(packed)]])].filter((file) => file !== undefined);
   const beside = await Promise.all(packed.beside.map(pinned));
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
   await run('npm', ['install', ...flags, ...own, ...beside], project);
@@ -140,7 +156,9 @@ function visiting(entries: readonly string[]): string {
 async function complaintsAboutOurs(project: string, packed: Packed): Promise<string[]> {
   const printed = await compile(project, 'program.ts', packed.compilerOptions).catch(String);
 
-  return (printed ?? '').split('\n').filter((line) => /node_modules\/(@nestjs\/resilience|holdfast)\//.test(line));
+  return (printed ?? '')
+    .split('\n')
+    .filter((line) => /node_modules\/(@nestjs\/(resilience|idempotency)|holdfast)\//.test(line));
 }
 
 describe.each(PACKAGES)('$name, packed', (packed) => {

@@ -17,5 +17,6 @@ export function compiled(path: string): string {
 /** Brings what is published of this repository's packages up to date. */
 export function buildPackages(): void {
   const compiler = pathTo('node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-b', pathTo('packages/resilience/tsconfig.src.json')]);
+  const projects = ['resilience', 'idempotency'].map((name) => pathTo(`packages/${name}/tsconfig.src.json`));
+  execFileSync(process.execPath, [compiler, '-b', ...projects]);
 }

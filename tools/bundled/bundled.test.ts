@@ -21,6 +21,7 @@ const OPTIONAL_PEERS = ['@nestjs/microservices', '@nestjs/websockets', 'graphql'
 const OVER_HTTP = [
   '@nestjs/common',
   '@nestjs/core',
+  '@nestjs/idempotency',
   '@nestjs/platform-express',
   '@nestjs/resilience',
   'reflect-metadata',
@@ -104,7 +105,7 @@ describe('An application over HTTP without the optional peers, bundled into one 
   });
 
   it.each(EACH)(
-    'by $bundler as $format starts with nothing beside it, and answers 200 and a timeout’s 504',
+    'by $bundler as $format starts with nothing beside it, and answers 200, a timeout’s 504, and a booking once',
     async (target) => {
       const file = await bundle(folder, 'http', target);
       const alone = join(await mkdtemp(join(workshop, 'alone-')), `main.${target.format === 'esm' ? 'mjs' : 'cjs'}`);
@@ -114,12 +115,18 @@ describe('An application over HTTP without the optional peers, bundled into one 
       const answers = await answersOf(alone, async (port) => [
         await get(`http://127.0.0.1:${port}/fine`),
         await get(`http://127.0.0.1:${port}/slow`),
+        await book(port, '/bookings'),
+        await book(port, '/bookings'),
+        await book(port, '/bookings?express'),
       ]);
 
       const message = 'The operation timed out';
       expect(answers).toEqual([
         { status: 200, body: { fine: true } },
         { status: 504, body: { statusCode: 504, error: 'Gateway Timeout', message, code: 'TIMEOUT' } },
+        { status: 201, replayed: null, code: undefined, booked: 1 },
+        { status: 201, replayed: 'true', code: undefined, booked: 1 },
+        { status: 422, replayed: null, code: 'IDEMPOTENCY_KEY_REUSED', booked: undefined },
       ]);
     },
     MINUTE,
@@ -134,16 +141,36 @@ describe('An application with messages over TCP, bundled into one file', () => {
   }, MINUTE);
 
   it.each(EACH)(
-    'by $bundler as $format tells a timeout by its payload, though other copies lie beside it on the disk',
+    'by $bundler as $format tells a timeout and a refusal by their payloads, though other copies lie beside it on the disk',
     async (target) => {
       const file = await bundle(folder, 'messages', target);
       expect(isFound('@nestjs/microservices', file)).toBe(true);
       expect(isFound('@nestjs/resilience', file)).toBe(true);
 
-      const answers = await answersOf(file, async (port) => [await send(port, 'fine'), await send(port, 'slow')]);
+      expect(isFound('@nestjs/idempotency', file)).toBe(true);
+
+      const answers = await answersOf(file, async (port) => [
+        await send(port, 'fine'),
+        await send(port, 'slow'),
+        await send(port, 'book', { idempotencyKey: 'a' }),
+        await send(port, 'book', { idempotencyKey: 'a' }),
+        await send(port, 'book', { idempotencyKey: 'a', express: true }),
+      ]);
 
       const payload = { status: 'error', code: 'TIMEOUT', statusCode: 504, message: 'The operation timed out' };
-      expect(answers).toEqual([{ answer: { fine: true } }, { error: payload }]);
+      expect(answers).toEqual([
+        { answer: { fine: true } },
+        { error: payload },
+        { answer: { booked: 1 } },
+        { answer: { booked: 1 } },
+        {
+          error: expect.objectContaining({
+            status: 'error',
+            code: 'IDEMPOTENCY_KEY_REUSED',
+            statusCode: 422,
+          }) as unknown,
+        },
+      ]);
     },
     MINUTE,
   );
@@ -155,10 +182,19 @@ async function get(url: string): Promise<unknown> {
   return { status: response.status, body: await response.json() };
 }
 
-async function send(port: number, pattern: string): Promise<unknown> {
+/** Always with the same key. */
+async function book(port: number, path: string): Promise<unknown> {
+  const headers = { connection: 'close', 'idempotency-key': 'a' };
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers });
+  const { code, booked } = (await response.json()) as { readonly code?: string; readonly booked?: number };
+
+  return { status: response.status, replayed: response.headers.get('idempotent-replayed'), code, booked };
+}
+
+async function send(port: number, pattern: string, data: object = {}): Promise<unknown> {
   const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } });
   try {
-    return { answer: await firstValueFrom(client.send<unknown>(pattern, {})) };
+    return { answer: await firstValueFrom(client.send<unknown>(pattern, data)) };
   } catch (error) {
     return { error };
   } finally {

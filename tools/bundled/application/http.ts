@@ -1,6 +1,7 @@
 import 'reflect-metadata';
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Idempotent, IdempotencyModule } from '@nestjs/idempotency';
 import { ResilienceModule, Timeout } from '@nestjs/resilience';
 import { Quotes } from './quotes.js';
 import { serve } from './serve.js';
@@ -19,9 +20,19 @@ class QuotesController {
   slow() {
     return this.quotes.never();
   }
+
+  @Post('bookings')
+  @Idempotent()
+  book() {
+    return { booked: this.quotes.book() };
+  }
 }
 
-@Module({ imports: [ResilienceModule.forRoot()], controllers: [QuotesController], providers: [Quotes] })
+@Module({
+  imports: [IdempotencyModule.forRoot({ allowInMemoryStorage: true }), ResilienceModule.forRoot()],
+  controllers: [QuotesController],
+  providers: [Quotes],
+})
 class AppModule {}
 
 export async function start(): Promise<void> {

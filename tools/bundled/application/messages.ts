@@ -3,6 +3,7 @@ import type { Server } from 'node:net';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessagePattern, Transport, type MicroserviceOptions } from '@nestjs/microservices';
+import { Idempotent, IdempotencyModule } from '@nestjs/idempotency';
 import { ResilienceModule, Timeout } from '@nestjs/resilience';
 import { Quotes } from './quotes.js';
 import { serve } from './serve.js';
@@ -21,9 +22,19 @@ class QuotesController {
   slow() {
     return this.quotes.never();
   }
+
+  @MessagePattern('book')
+  @Idempotent()
+  book() {
+    return { booked: this.quotes.book() };
+  }
 }
 
-@Module({ imports: [ResilienceModule.forRoot()], controllers: [QuotesController], providers: [Quotes] })
+@Module({
+  imports: [IdempotencyModule.forRoot({ allowInMemoryStorage: true }), ResilienceModule.forRoot()],
+  controllers: [QuotesController],
+  providers: [Quotes],
+})
 class AppModule {}
 
 export async function start(): Promise<void> {

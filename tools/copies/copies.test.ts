@@ -16,6 +16,12 @@ const MINUTE = 60_000;
 /** What Nest's own packages share, and of which this package would find copies that are only its own. */
 const PEERS = ['@nestjs/microservices', '@nestjs/websockets', 'graphql'];
 
+/** The packages that an application puts between itself and Nest. */
+const OURS = [
+  { name: '@nestjs/resilience', source: 'packages/resilience', peers: PEERS },
+  { name: '@nestjs/idempotency', source: 'packages/idempotency', peers: ['@nestjs/microservices', 'graphql'] },
+];
+
 type Entries = Readonly<Record<string, string>>;
 
 interface Started {
@@ -56,20 +62,27 @@ const modulesOf = (folder: string): string => join(folder, 'node_modules');
 
 /** As npm does when versions differ. */
 async function nest(folder: string): Promise<void> {
-  const home = join(modulesOf(folder), '@nestjs/resilience');
-  await copyPackage(pathTo('packages/resilience'), home);
-  await copyPackage(pathTo('packages/holdfast'), join(modulesOf(home), 'holdfast'));
-  for (const peer of PEERS) await copyPackage(pathTo(`node_modules/${peer}`), join(modulesOf(home), peer));
+  for (const { name, source, peers } of OURS) {
+    const home = join(modulesOf(folder), name);
+    await copyPackage(pathTo(source), home);
+    await copyNeeds(modulesOf(home), peers);
+  }
 }
 
 /** As pnpm does: what a package finds lies beside it, and the application has a link to it. */
 async function store(folder: string): Promise<void> {
-  const beside = join(modulesOf(folder), '.store/resilience/node_modules');
-  const home = join(beside, '@nestjs/resilience');
-  await copyPackage(pathTo('packages/resilience'), home);
-  await copyPackage(pathTo('packages/holdfast'), join(beside, 'holdfast'));
-  for (const peer of PEERS) await copyPackage(pathTo(`node_modules/${peer}`), join(beside, peer));
-  await symlink(home, join(modulesOf(folder), '@nestjs/resilience'));
+  for (const { name, source, peers } of OURS) {
+    const beside = join(modulesOf(folder), '.store', source, 'node_modules');
+    const home = join(beside, name);
+    await copyPackage(pathTo(source), home);
+    await copyNeeds(beside, peers);
+    await symlink(home, join(modulesOf(folder), name));
+  }
+}
+
+async function copyNeeds(modules: string, peers: readonly string[]): Promise<void> {
+  await copyPackage(pathTo('packages/holdfast'), join(modules, 'holdfast'));
+  for (const peer of peers) await copyPackage(pathTo(`node_modules/${peer}`), join(modules, peer));
 }
 
 /** Everything else is what this repository has installed; the library has copies of its own of our packages. */
@@ -83,6 +96,7 @@ async function layOut({ name, place }: Layout): Promise<string> {
   for (const user of [library, join(library, 'plugin')]) {
     await copyPackage(pathTo('packages/resilience'), join(modulesOf(user), '@nestjs/resilience'));
   }
+  await copyPackage(pathTo('packages/idempotency'), join(modulesOf(library), '@nestjs/idempotency'));
 
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'copies', private: true, type: 'module' }));
   for (const source of ['main', 'entrypoints', 'event-counts', 'library/library', 'library/plugin/plugin']) {
@@ -96,7 +110,7 @@ async function linkInstalled(folder: string): Promise<void> {
   await mkdir(join(modules, '@nestjs'), { recursive: true });
   const scoped = (await readdir(pathTo('node_modules/@nestjs'))).map((name) => `@nestjs/${name}`);
   for (const name of [...(await readdir(pathTo('node_modules'))), ...scoped]) {
-    if (['@nestjs', '@nestjs/resilience', 'holdfast'].includes(name) || name.startsWith('.')) continue;
+    if (['@nestjs', ...OURS.map((our) => our.name), 'holdfast'].includes(name) || name.startsWith('.')) continue;
 
     await symlink(pathTo(`node_modules/${name}`), join(modules, name));
   }
@@ -128,9 +142,21 @@ describe.each(LAYOUTS)('An application and this package with different copies of
     };
   };
 
+  const post = async (path: string, key: string): Promise<Answer & { readonly replayed: string | null }> => {
+    const headers = { connection: 'close', 'idempotency-key': key };
+    const response = await fetch(`http://127.0.0.1:${started.http}/${path}`, { method: 'POST', headers });
+    return {
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      degraded: response.headers.get('x-degraded'),
+      replayed: response.headers.get('idempotent-replayed'),
+      body: await read(response),
+    };
+  };
+
   it('find different files by the same names', async () => {
     const { application, ours, library } = started;
-    for (const name of ['holdfast', '@nestjs/resilience', ...PEERS]) {
+    for (const name of ['holdfast', ...OURS.map((our) => our.name), ...PEERS]) {
       const found = [application[name], ours[name], library[name]].filter((file) => file !== undefined);
       const files = await Promise.all(found.map((file) => realpath(file)));
 
@@ -193,6 +219,34 @@ describe.each(LAYOUTS)('An application and this package with different copies of
     });
   });
 
+  it('tells each client by its own means that a key is missing', async () => {
+    const client = ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { host: '127.0.0.1', port: started.tcp },
+    });
+    const refusal = await firstValueFrom(client.send<unknown>('book', {})).catch((error: unknown) => error);
+    await client.close();
+    const response = await fetch(`http://127.0.0.1:${started.http}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ query: '{ booked }' }),
+    });
+    const { errors } = (await response.json()) as GraphqlBody;
+
+    expect(refusal).toMatchObject({ status: 'error', code: 'IDEMPOTENCY_KEY_REQUIRED', statusCode: 400 });
+    expect(errors).toMatchObject([{ extensions: { code: 'IDEMPOTENCY_KEY_REQUIRED', httpStatus: 400 } }]);
+  });
+
+  it('frees the key of a call that an engine has timed out, and of one that it has refused', async () => {
+    for (const path of ['slow', 'refused']) {
+      const [first, second] = [await post(path, 'a'), await post(path, 'a')];
+
+      expect(first.status, path).toBeGreaterThan(500);
+      expect({ ...second, retryAfter: null }, path).toEqual({ ...first, retryAfter: null });
+      expect(second.replayed, path).toBeNull();
+    }
+  });
+
   it('counts in a breaker what an error of the application’s engine says', async () => {
     expect(await get('counted')).toMatchObject({ status: 504 });
     expect(await get('counted')).toMatchObject({ status: 504 });
@@ -224,10 +278,20 @@ describe.each(LAYOUTS)('An application and this package with different copies of
       expect(body).toMatchObject({ data: { quotes: ['ground'] }, partial: true });
     });
 
+    it('takes keys, also for an answer in which something is missing', async () => {
+      const [first, second] = [await post('library/bookings', 'b'), await post('library/bookings', 'b')];
+      expect([first.body, second.body]).toEqual([{ booked: 1 }, { booked: 1 }]);
+      expect([first.replayed, second.replayed]).toEqual([null, 'true']);
+
+      const [page, again] = [await post('library/page', 'c'), await post('library/page', 'c')];
+      expect(page.degraded).toMatch(/^reviews=/);
+      expect(again).toEqual({ ...page, replayed: 'true' });
+    });
+
     it('warns of what its decorators do not do', () => {
       expect(started.warnings.toSorted()).toEqual([
         expect.stringContaining('@Signal() on LibraryController.pointless() is always undefined'),
-        expect.stringContaining('Resilience decorators on LibraryResolver.ticks() have no effect'),
+        expect.stringContaining('Resilience decorators on LibraryResolver.motto() have no effect'),
       ]);
     });
   });

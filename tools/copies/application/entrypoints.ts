@@ -1,5 +1,6 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Post } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
+import { Idempotent } from '@nestjs/idempotency';
 import { MessagePattern } from '@nestjs/microservices';
 import { CircuitBreaker, ResilienceContext, Timeout } from '@nestjs/resilience';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
@@ -28,6 +29,20 @@ export class HttpQuotes {
   @Timeout('50ms')
   slow() {
     return never(this.context.signal);
+  }
+
+  @Post('slow')
+  @Timeout('50ms')
+  @Idempotent()
+  slowBooking() {
+    return never(this.context.signal);
+  }
+
+  @Post('refused')
+  @Timeout('1m')
+  @Idempotent()
+  refusedBooking() {
+    throw refusal();
   }
 
   @Get('open')
@@ -88,6 +103,12 @@ export class MessageQuotes {
     return 'unreachable';
   }
 
+  @MessagePattern('book')
+  @Idempotent({ required: true })
+  book() {
+    return 'unreachable';
+  }
+
   @MessagePattern('refused')
   @Timeout('1m')
   refused() {
@@ -109,6 +130,12 @@ export class QuotesResolver {
   @Timeout('1m')
   @CircuitBreaker('open')
   open() {
+    return 'unreachable';
+  }
+
+  @Query(() => String, { nullable: true })
+  @Idempotent({ required: true })
+  booked() {
     return 'unreachable';
   }
 

@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { GraphQLModule } from '@nestjs/graphql';
 import { Transport } from '@nestjs/microservices';
 import { WsAdapter } from '@nestjs/platform-ws';
+import { IdempotencyModule } from '@nestjs/idempotency';
 import { ResilienceModule, ResilienceService } from '@nestjs/resilience';
 import { HttpQuotes, MessageQuotes, QuotesGateway, QuotesResolver } from './entrypoints.js';
 import { LibraryController, LibraryResolver } from './library/library.js';
@@ -23,7 +24,7 @@ const graphql = GraphQLModule.forRoot<ApolloDriverConfig>({
 });
 
 @Module({
-  imports: [ResilienceModule.forRoot(), graphql],
+  imports: [IdempotencyModule.forRoot(), ResilienceModule.forRoot(), graphql],
   controllers: [HttpQuotes, MessageQuotes, LibraryController],
   providers: [LibraryResolver, QuotesResolver, QuotesGateway, EventCounts],
 })
@@ -52,7 +53,11 @@ app.get(ResilienceService).circuitBreaker('open').trip();
 
 const { resolve } = createRequire(import.meta.url);
 const printed = {
-  application: { ...entriesFrom(import.meta.url), '@nestjs/resilience': resolve('@nestjs/resilience') },
+  application: {
+    ...entriesFrom(import.meta.url),
+    '@nestjs/resilience': resolve('@nestjs/resilience'),
+    '@nestjs/idempotency': resolve('@nestjs/idempotency'),
+  },
   ours: entriesFrom(resolve('@nestjs/resilience')),
   library: entriesOfLibrary(),
   warnings,
@@ -65,5 +70,7 @@ process.stdin.on('end', () => void app.close()).resume();
 function entriesOfLibrary(): Record<string, string> {
   const { resolve: resolveInLibrary } = createRequire(new URL('library/library.js', import.meta.url));
 
-  return Object.fromEntries(['holdfast', '@nestjs/resilience'].map((name) => [name, resolveInLibrary(name)]));
+  return Object.fromEntries(
+    ['holdfast', '@nestjs/resilience', '@nestjs/idempotency'].map((name) => [name, resolveInLibrary(name)]),
+  );
 }

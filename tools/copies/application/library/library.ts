@@ -1,10 +1,11 @@
-import { Controller, Get } from '@nestjs/common';
-import { Resolver, Subscription } from '@nestjs/graphql';
+import { Controller, Get, Post } from '@nestjs/common';
+import { Field, ObjectType, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Idempotent } from '@nestjs/idempotency';
 import { Bulkhead, ResilienceContext, Signal, Timeout } from '@nestjs/resilience';
 import { createPolicy, fanOut, optional, required } from 'holdfast';
 import { ContextOfPlugin } from './plugin/plugin.js';
 
-/** A library of entrypoints, which has copies of its own of both packages. */
+/** A library of entrypoints, which has copies of its own of our packages. */
 
 const never = new Promise<never>(() => {});
 
@@ -12,6 +13,7 @@ const never = new Promise<never>(() => {});
 export class LibraryController {
   private readonly context = new ResilienceContext();
   private readonly sameContext = new ContextOfPlugin();
+  private bookings = 0;
 
   @Get('slow')
   @Timeout('50ms')
@@ -55,6 +57,19 @@ export class LibraryController {
     );
   }
 
+  @Post('page')
+  @Idempotent()
+  @Timeout('1m')
+  bookedPage() {
+    return this.page();
+  }
+
+  @Post('bookings')
+  @Idempotent()
+  book() {
+    return { booked: ++this.bookings };
+  }
+
   /** What is not decorated has no attempts, of which the application is to be warned. */
   @Get('pointless')
   pointless(@Signal() signal: AbortSignal | undefined) {
@@ -62,12 +77,23 @@ export class LibraryController {
   }
 }
 
-@Resolver()
+@ObjectType('Library')
+class Library {
+  @Field(() => String)
+  readonly name = 'library';
+}
+
+@Resolver(() => Library)
 export class LibraryResolver {
-  /** Decorators on such a stream do nothing, of which the application is to be warned. */
-  @Subscription(() => String)
+  @Query(() => Library)
+  library() {
+    return new Library();
+  }
+
+  /** Nest runs fields without interceptors, of which the application is to be warned. */
+  @ResolveField(() => String)
   @Timeout('50ms')
-  async *ticks() {
-    yield await never;
+  motto() {
+    return 'read';
   }
 }

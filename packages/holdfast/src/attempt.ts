@@ -54,7 +54,7 @@ export class Attempt implements AttemptContext, Scope {
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
-      if (this.aborted) this.controller.abort(this.belongings?.reason);
+      if (this.aborted) this.controller.abort(this.reason);
     }
 
     return this.controller.signal;
@@ -109,6 +109,26 @@ export class Attempt implements AttemptContext, Scope {
       if (afterlife.watched === 0) this.end();
     };
     work.then(unwatch, unwatch);
+  }
+
+  /**
+   * A promise of what the work has returned. Thenables that are none, such as the queries of a builder, begin when
+   * somebody waits for them, one microtask from now: not any more when the attempt is given up before.
+   */
+  promiseOf(work: PromiseLike<unknown>): Promise<unknown> {
+    if (work instanceof Promise && work.constructor === Promise) return work;
+
+    const begin = (resolve: (value: unknown) => void, reject: (reason: unknown) => void): void => {
+      if (this.aborted) reject(this.reason);
+      else void work.then(resolve, reject);
+    };
+    // oxlint-disable-next-line unicorn/no-thenable
+    return Promise.resolve({ then: begin } as PromiseLike<unknown>);
+  }
+
+  /** Why it was given up. */
+  get reason(): unknown {
+    return this.belongings?.reason;
   }
 
   /** Whether a promise that is watched is still pending. */

@@ -245,7 +245,7 @@ class PromiseExecution extends Execution {
 
   private await(attempt: Attempt, result: PromiseLike<unknown>): void {
     // Other thenables may call back twice, at once or throw; a promise around them does not.
-    const chained = Promise.resolve(result).then(
+    const chained = attempt.promiseOf(result).then(
       (value) => this.conclude(attempt, true, value),
       (error: unknown) => this.conclude(attempt, false, error),
     );

@@ -139,7 +139,7 @@ export class SectionExecution extends Execution implements LimitTarget {
     try {
       result = handler(attempt);
       if (isThenable(result)) {
-        void Promise.resolve(result).then(
+        void attempt.promiseOf(result).then(
           (value) => this.settle(attempt, true, value),
           (error: unknown) => this.settle(attempt, false, error),
         );

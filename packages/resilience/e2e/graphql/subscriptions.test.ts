@@ -1,19 +1,21 @@
-import { Injectable } from '@nestjs/common';
-import { Query, Resolver, Subscription } from '@nestjs/graphql';
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { Args, Query, Resolver, Subscription } from '@nestjs/graphql';
 import { CircuitBreaker, CircuitOpenError, Fallback, Retry, Signal, Timeout } from '@nestjs/resilience';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
-import { Backend, until } from '../fixtures/backend.js';
+import { Backend, turns, until } from '../fixtures/backend.js';
 import { onEachServer } from '../fixtures/graphql.js';
 import { extensionsOf, subscribe, subscribing, valuesOf } from '../fixtures/subscriptions.js';
 
 let backend: Backend;
 let closed: number;
+let opened: string[];
 const down = new Error('down');
 
 beforeEach(() => {
   backend = new Backend();
   closed = 0;
+  opened = [];
 });
 
 /** Events of a subscription, that count when they are given up. */
@@ -42,6 +44,13 @@ function endless(field: string, ...values: string[]): AsyncIterableIterator<unkn
   return iterator;
 }
 
+const lookUp: PipeTransform = {
+  async transform(value: unknown) {
+    await backend.call();
+    return value;
+  },
+};
+
 @Injectable()
 @Resolver()
 @Timeout('10ms')
@@ -50,6 +59,13 @@ class ParcelsResolver {
   @Timeout('1m')
   quotes(@Signal() signal: AbortSignal) {
     return backend.call(signal);
+  }
+
+  @Subscription(() => String)
+  @Timeout('1s')
+  ofOrder(@Args('order', lookUp) order: string) {
+    opened.push(order);
+    return events('ofOrder', 'packed');
   }
 
   @Subscription(() => String)
@@ -187,6 +203,21 @@ onEachServer('A GraphQL subscription', (start, server) => {
 
     call.answer('late');
     await until(() => closed === 1);
+  });
+
+  it('whose pipe ends too late opens none', async () => {
+    const app = await startParcels();
+    freezeTime();
+    const { over } = subscribe(app, 'subscription { ofOrder(order: "1") }');
+    const lookup = await backend.reached(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await over;
+    lookup.answer('found');
+    await turns();
+
+    expect(opened).toEqual([]);
+    expect(closed).toBe(0);
+    expect(app.log.errors).toEqual([]);
   });
 
   it('shares its connection with queries, which end with that', async () => {

@@ -4,6 +4,7 @@ import {
   Injectable,
   Query,
   Scope,
+  Sse,
   UseInterceptors,
   UsePipes,
   type CallHandler,
@@ -87,6 +88,11 @@ class PlacesController extends BaseController {
     return run('noted');
   }
 
+  @Sse('events')
+  events(@Query('order', lookUp) _order: string) {
+    return of({ data: run('events') });
+  }
+
   @Noted
   @Get('noted-last')
   @Timeout(100)
@@ -151,6 +157,16 @@ onBothAdapters('A handler whose pipe ends after its attempt was given up', (star
       expect(app.log).toMatchObject({ errors: [], warnings: [] });
     },
   );
+
+  it('does not run where it sends events', async () => {
+    const app = await startPlaces();
+    freezeTime();
+    await ask(app, '/places/events');
+    await end(1);
+
+    expect(runs).toEqual([]);
+    expect(app.log).toMatchObject({ errors: [], warnings: [] });
+  });
 
   it('does not run when the pipe has ended in the very tick, and the attempt was given up before the handler', async () => {
     const app = await startPlaces();

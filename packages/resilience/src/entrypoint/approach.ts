@@ -65,6 +65,7 @@ export class Approach {
     const refusal = this.refusal();
     if (refusal !== undefined) throw refusal.error;
 
+    const isOver = this.attempt.ended;
     this.renewSignals(parameters);
     const result = this.begin(() => call(parameters));
     if (!isThenable(result)) {
@@ -73,7 +74,7 @@ export class Approach {
     }
 
     // Others, such as queries, may run anew each time that somebody listens to them.
-    const promise = result instanceof Promise ? result : Promise.resolve(result);
+    const promise = isOver ? Promise.resolve(result) : this.attempt.promiseOf(result);
     this.returned = promise;
     if (this.leaveStream !== undefined) this.leaveStreamOf(promise);
     this.attempt.watch(promise);

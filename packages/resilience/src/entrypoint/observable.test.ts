@@ -700,3 +700,19 @@ describe('a factory that makes its own caller leave', () => {
     expect(subscribed).toBe(0);
   });
 });
+
+describe('a query that the factory has returned', () => {
+  it('does not run any more when the call is given up in the same tick', async () => {
+    const caller = new AbortController();
+    const ran = vi.fn();
+    // oxlint-disable-next-line unicorn/no-thenable
+    const query = { then: ran } as unknown as PromiseLike<string>;
+    const policy = new TimeoutPolicy('1s');
+    const { heard } = listen(policy.executeObservable(() => query, { signal: caller.signal }));
+    caller.abort('left');
+    await Promise.resolve();
+
+    expect(heard).toEqual([{ error: 'left' }]);
+    expect(ran).not.toHaveBeenCalled();
+  });
+});

@@ -130,7 +130,7 @@ function streamOf(result: unknown, attempt: Attempt): Observable<unknown> {
 
   // Not every thenable keeps the rules of promises, which RxJS relies on. And of() takes what has a method `schedule`
   // for a scheduler.
-  return from(isThenable(result) ? Promise.resolve(result) : [result]);
+  return from(isThenable(result) ? attempt.promiseOf(result) : [result]);
 }
 
 /** Hears of the values and the end of one attempt. */

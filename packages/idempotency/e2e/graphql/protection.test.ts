@@ -84,6 +84,12 @@ class Charges {
   }
 
   @Mutation(() => Account)
+  @Idempotent(false)
+  unprotected(@Args('id', { type: () => Int }) id: number): Account {
+    return { id, children: [] };
+  }
+
+  @Mutation(() => Account)
   account(@Args('id', { type: () => Int }) id: number): Account {
     return run(`account ${id}`, {
       id,
@@ -258,9 +264,10 @@ onEachServer('A mutation with a key', (start) => {
     expect((await query(all.replace('x: ', ''), 'k')).data?.['account']).toEqual(first.data?.['x']);
     expect(runs.filter((name) => name.startsWith('debit'))).toHaveLength(2);
 
-    const other = await query('mutation { account(id: 2) { debit(amount: 1) { amount } } }', 'k2');
-    const swapped = await query('mutation { account(id: 3) { debit(amount: 1) { amount } } }', 'k2');
+    const other = await query('mutation { unprotected(id: 2) { debit(amount: 1) { amount } } }', 'k2');
+    const swapped = await query('mutation { unprotected(id: 3) { debit(amount: 1) { amount } } }', 'k2');
     expect(other.errors).toBeUndefined();
+    expect(swapped.errors?.[0]?.path).toEqual(['unprotected', 'debit']);
     expect(swapped.errors?.[0]?.extensions).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
     expect(log.own).toEqual([]);
   });

@@ -42,7 +42,7 @@ export const BREAKER_COUNTING: readonly Guarantee[] = [
     id: 'breaker-forgets-after-its-window',
     policy: 'breaker',
     sentence: 'A failure that is one window old, or one and a half, no longer counts.',
-    seen: 'windows of two halves: what happened stays for nearly twice their length',
+    seen: 'cockatiel: a call drops one part of the window at most, and a pause leaves the others',
     needs: ['breaker'],
     check: async ({ library, clock }) => {
       for (const pauseMs of [WINDOW_MS, WINDOW_MS * 1.5]) {

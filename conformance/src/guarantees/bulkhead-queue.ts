@@ -73,7 +73,7 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
     id: 'bulkhead-abort-leaves-the-queue',
     policy: 'bulkhead',
     sentence: 'A call that is aborted in the queue leaves it at once and frees its place.',
-    seen: 'p-queue: the abort of a task that waits is noticed only when its turn comes',
+    seen: 'cockatiel: the abort of a call that waits is noticed only when its turn comes',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
       const bulkhead = library.bulkhead({ limit: 1, queue: 1 });
@@ -143,6 +143,7 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
       await clock.settle();
       controller.abort(reason);
       await clock.settle();
+      assert.equal(call.state, 'rejected', 'its abort was not noticed while it waited');
       assert.equal(call.error, reason, `it was rejected with ${String(call.error)}`);
     },
     mutant: withBulkhead(
@@ -265,7 +266,7 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
     id: 'bulkhead-leaving-costs-the-same',
     policy: 'bulkhead',
     sentence: 'What it costs to leave the queue does not grow with the queue.',
-    seen: 'hand-written queues: each abort searches the whole list, and a mass of them blocks the process',
+    seen: 'p-queue: each abort searches the whole list, and a mass of them blocks the process',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
       const waiters = 2_000;

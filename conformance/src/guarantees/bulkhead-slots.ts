@@ -92,7 +92,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     id: 'bulkhead-bounds-abandoned-work',
     policy: 'bulkhead',
     sentence: 'Work that ignores its signal keeps its slot until it has ended, also once its caller has gone.',
-    seen: 'opossum, resilience4j: capacity 1 and a timeout of 20 ms, and five bodies run at once',
+    seen: 'opossum, p-queue: capacity 1 and a timeout of 20 ms, and five bodies run at once',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
       const bulkhead = library.bulkhead({ limit: 1, queue: 10 });

@@ -28,6 +28,7 @@ const compiled = (base: TestProjectInlineConfiguration, build: string): TestProj
   test: { ...base.test, globalSetup: [at(build)] },
 });
 
+const BUILD_PROOF = 'packages/idempotency/proof/build-proof.ts';
 const BUILD_SHOP = 'examples/shop/e2e/build-shop.ts';
 const BUILD_HOME = 'examples/home-bff/e2e/build-home.ts';
 const BUILD_PAGE = 'examples/product-page/e2e/build-page.ts';
@@ -51,6 +52,7 @@ export default defineConfig({
       alone(project('resilience-outages', 'packages/resilience', ['e2e/outages/**/*.test.ts']), 4),
       project('idempotency', 'packages/idempotency', ['src/**/*.test.ts']),
       project('idempotency-e2e', 'packages/idempotency', ['e2e/**/*.test.ts']),
+      alone(compiled(project('idempotency-proof', 'packages/idempotency', ['proof/**/*.test.ts']), BUILD_PROOF), 5),
       compiled(
         project('shop', 'examples/shop', ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/start.test.ts']),
         BUILD_SHOP,

@@ -8,6 +8,7 @@ const built = [
   'packages/holdfast/dist',
   'packages/resilience/dist',
   'packages/idempotency/dist',
+  'packages/idempotency/proof/dist',
   'examples/shop/dist',
   'bench/dist',
   '.cache',

@@ -1,0 +1,19 @@
+// Long runs, each a program of its own: `npm run soak` for the one of pages, `npm run soak -- idempotency` for the other.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const AN_HOUR_S = '3600';
+/** @type {Record<string, { file: string, args: string[] }>} */
+const SOAKS = {
+  page: { file: 'bench/dist/load/soak.js', args: [] },
+  idempotency: { file: 'packages/idempotency/proof/dist/main.js', args: ['--seconds', AN_HOUR_S, '--times', '3'] },
+};
+
+const given = process.argv.slice(2);
+const name = given[0] === undefined || given[0].startsWith('-') ? 'page' : String(given.shift());
+const soak = SOAKS[name];
+if (soak === undefined) throw new TypeError(`${name}: expected one of ${Object.keys(SOAKS).join(', ')}.`);
+
+const program = fileURLToPath(new URL(`../${soak.file}`, import.meta.url));
+const { status } = spawnSync(process.execPath, [program, ...soak.args, ...given], { stdio: 'inherit' });
+process.exitCode = status ?? 1;

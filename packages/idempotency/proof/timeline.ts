@@ -1,5 +1,7 @@
 import type { Evidence, Story } from './evidence.js';
 
+const MOST_LINES = 100;
+
 /** What happened to one key, in the order of time, for whoever looks for the reason. Milliseconds. */
 export function timelineOf({ asked, effects, acknowledged }: Story, { outages, lives }: Evidence): readonly string[] {
   const begin = Math.min(...asked.map(({ sentAt }) => sentAt));
@@ -21,5 +23,6 @@ export function timelineOf({ asked, effects, acknowledged }: Story, { outages, l
   return lines
     .filter(({ at }) => at >= begin - 10_000 && at <= end)
     .toSorted((a, b) => a.at - b.at)
+    .slice(0, MOST_LINES)
     .map(({ at, line }) => `${from(at).padStart(8)} ${line}`);
 }

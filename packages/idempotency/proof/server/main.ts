@@ -10,6 +10,7 @@ import {
 } from '@nestjs/idempotency';
 import { PostgresIdempotencyStore } from '@nestjs/idempotency/postgres';
 import { RedisIdempotencyStore } from '@nestjs/idempotency/redis';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { moment } from '../moment.js';
@@ -91,7 +92,9 @@ function chargesWith(service: IdempotencyService): Charges {
 })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: ['error', 'warn'] });
+// Clients come as through a load balancer, which tells their host.
+app.set('trust proxy', 'loopback');
 app.use((request: Arrived, _response: unknown, next: () => void) => {
   request.arrived = moment();
   next();

@@ -47,7 +47,7 @@ export interface RetrySpec {
   readonly retryIf?: (error: unknown) => boolean;
   /** Retries results too. */
   readonly retryResultIf?: (result: unknown) => boolean;
-  /** Waits as long as an error's `Retry-After` says. */
+  /** Waits as long as the header `retry-after` of an error's `headers` says: seconds, or an HTTP date. Default: not. */
   readonly honourRetryAfter?: boolean;
 }
 
@@ -82,8 +82,9 @@ export interface BudgetSpec {
 }
 
 export interface FallbackSpec {
-  readonly value: unknown;
-  /** Default: every error. */
+  /** Gives what the call resolves to instead of failing; what it throws reaches the caller. */
+  readonly answer: () => unknown;
+  /** Which errors are answered for. Default: every error. */
   readonly handleIf?: (error: unknown) => boolean;
 }
 

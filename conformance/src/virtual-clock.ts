@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { install, type Clock } from '@sinonjs/fake-timers';
 
 /** Time that passes only when a scenario says so. */
@@ -8,6 +9,8 @@ export interface VirtualClock {
   tick(ms: number): Promise<void>;
   /** Lets everything run that needs no time. */
   settle(): Promise<void>;
+  /** Sets the wall clock ahead by so much, or back, as an administrator does: no time passes. */
+  step(ms: number): void;
   /** Timers that wait. */
   readonly timers: number;
 }
@@ -17,7 +20,7 @@ const TURNS = 20;
 
 export class InstalledClock implements VirtualClock {
   private readonly clock: Clock;
-  private readonly startedAt: number;
+  private startedAt: number;
 
   constructor() {
     this.clock = install({
@@ -26,6 +29,7 @@ export class InstalledClock implements VirtualClock {
       ignoreMissingTimers: true,
     });
     this.startedAt = this.clock.now;
+    keepContexts();
   }
 
   get now(): number {
@@ -42,6 +46,11 @@ export class InstalledClock implements VirtualClock {
     await this.settle();
   }
 
+  step(ms: number): void {
+    this.startedAt += ms;
+    this.clock.setSystemTime(this.clock.now + ms);
+  }
+
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -49,4 +58,16 @@ export class InstalledClock implements VirtualClock {
   uninstall(): void {
     this.clock.uninstall();
   }
+}
+
+/** As the platform's own, timers run in the asynchronous context of whoever set them; those of the fake clock do not. */
+function keepContexts(): void {
+  const { setTimeout: fakeTimeout, setInterval: fakeInterval } = globalThis;
+  const bound =
+    (set: typeof fakeTimeout) =>
+    (callback: () => void, ms?: number, ...given: []) =>
+      set(AsyncResource.bind(callback), ms, ...given);
+
+  globalThis.setTimeout = bound(fakeTimeout) as typeof fakeTimeout;
+  globalThis.setInterval = bound(fakeInterval as unknown as typeof fakeTimeout) as unknown as typeof fakeInterval;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Attempt, BreakerPolicy, BreakerSpec, Policy, Work } from './adapter.js';
 import type { Stage } from './guarantee.js';
+import type { VirtualClock } from './virtual-clock.js';
 
 /** Work that scenarios share. */
 
@@ -14,6 +15,37 @@ export function cooperative(callers: AbortSignal): Work<never> {
     new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
+}
+
+/** Work that fails at once so many times, and is done from then on. */
+export class Unreliable {
+  /** What it threw, in order. */
+  readonly errors: Error[] = [];
+  /** When each attempt began. */
+  readonly startedAt: number[] = [];
+  private readonly clock: VirtualClock;
+  private readonly failures: number;
+  private readonly details: object;
+
+  /** @param details What each error carries. */
+  constructor(clock: VirtualClock, failures = Infinity, details: object = {}) {
+    this.clock = clock;
+    this.failures = failures;
+    this.details = details;
+  }
+
+  get calls(): number {
+    return this.startedAt.length;
+  }
+
+  readonly work = async (): Promise<string> => {
+    this.startedAt.push(this.clock.now);
+    if (this.calls > this.failures) return 'done';
+
+    const error = Object.assign(new Error(`failure ${this.calls}`), this.details);
+    this.errors.push(error);
+    throw error;
+  };
 }
 
 /** Calls that fail, one after the other. */

@@ -11,11 +11,12 @@ import {
   DeadlineExceededError,
   RetryPolicy,
   TimeoutPolicy,
+  type BackoffFunction,
 } from 'holdfast';
 import type { Adapter, BreakerSpec, Policy, RetrySpec } from '../adapter.js';
 
 /** A policy of ours, found again when policies are wrapped. */
-class OwnPolicy<P extends ResiliencePolicy> implements Policy {
+export class OwnPolicy<P extends ResiliencePolicy> implements Policy {
   constructor(readonly policy: P) {}
 
   run<T>(work: Parameters<Policy['run']>[0], signal?: AbortSignal): Promise<T> {
@@ -30,16 +31,18 @@ function nested(policies: readonly Policy[]): Policy {
   }));
 }
 
-function retry({ attempts, backoff, retryIf, retryResultIf, honourRetryAfter = false }: RetrySpec): Policy {
-  const { delayMs: delay, factor, maxDelayMs: maxDelay, jitter } = backoff;
+/** @param backoff In place of the one that is asked for. */
+export function retry(spec: RetrySpec, backoff?: BackoffFunction): Policy {
+  const { attempts, retryIf, retryResultIf, honourRetryAfter = false } = spec;
+  const { delayMs: delay, factor, maxDelayMs: maxDelay, jitter } = spec.backoff;
 
   return new OwnPolicy(
     new RetryPolicy({
       attempts,
-      backoff: { delay, factor, maxDelay, jitter: jitter ? 'full' : 'none' },
+      backoff: backoff ?? { delay, factor, maxDelay, jitter: jitter ? 'full' : 'none' },
       retryIf: retryIf ?? (() => true),
       ...(retryResultIf === undefined ? {} : { retryOnResult: retryResultIf }),
-      retryAfter: honourRetryAfter,
+      retryAfter: backoff === undefined && honourRetryAfter,
     }),
   );
 }
@@ -65,7 +68,7 @@ const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('holdfas
 export const holdfast: Required<Adapter> = {
   name: 'holdfast',
   version,
-  retry,
+  retry: (spec) => retry(spec),
   timeout: (ms) => new OwnPolicy(new TimeoutPolicy({ timeout: ms })),
   breaker: (spec) => {
     const policy = new CircuitBreakerPolicy(breakerOptions(spec));
@@ -88,8 +91,8 @@ export const holdfast: Required<Adapter> = {
   rateLimit: ({ limit, intervalMs, maxWaitMs }) =>
     new OwnPolicy(new OutboundRateLimitPolicy({ limit, interval: intervalMs, maxWait: maxWaitMs })),
   budget: ({ ms }) => new OwnPolicy(new BudgetPolicy({ budget: ms })),
-  fallback: ({ value, handleIf }) =>
-    new OwnPolicy(new FallbackPolicy(() => value, handleIf === undefined ? {} : { handleIf })),
+  fallback: ({ answer, handleIf }) =>
+    new OwnPolicy(new FallbackPolicy(answer, handleIf === undefined ? {} : { handleIf })),
   wrap: (...policies) =>
     policies.every((policy) => policy instanceof OwnPolicy)
       ? new OwnPolicy(ResiliencePolicy.wrap(...policies.map(({ policy }) => policy)))

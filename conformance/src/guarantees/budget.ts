@@ -50,7 +50,7 @@ export const BUDGET: readonly Guarantee[] = [
     id: 'budget-is-for-all-attempts-together',
     policy: 'budget',
     sentence: 'Attempts and waits together end when the budget is over, with word that time ran out.',
-    seen: 'HTTP clients: a timeout documented as the total held for each attempt, five hours for five seconds',
+    seen: 'HTTP clients: a timeout documented as the total held for each attempt',
     needs: ['budget', 'timeout', 'retry', 'wrap', 'isTimeout'],
     check: async ({ library, clock }) => {
       const retry = library.retry({ attempts: 10, backoff: PAUSE });
@@ -71,7 +71,7 @@ export const BUDGET: readonly Guarantee[] = [
     id: 'budget-does-not-wait-for-nothing',
     policy: 'budget',
     sentence: 'A wait that does not fit into what is left is not begun: the call fails now.',
-    seen: 'retry helpers that look at their total only after the wait: callers are held up for no attempt',
+    seen: 'retry helpers that look at their total only after the wait: five hours in place of five seconds',
     needs: ['budget', 'retry', 'wrap'],
     check: async ({ library, clock }) => {
       const retry = library.retry({ attempts: 3, backoff: TOO_LONG });

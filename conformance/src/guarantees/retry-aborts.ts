@@ -42,7 +42,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
     id: 'retry-ends-its-wait-at-an-abort',
     policy: 'retry',
     sentence: 'A caller that gives up between two attempts has its rejection at once, and no attempt follows.',
-    seen: 'undici, got: the abort was noticed when the wait was over, and one more request was sent',
+    seen: 'HTTP clients: the abort was noticed when the wait was over, and one more request was sent',
     needs: ['retry'],
     check: async ({ library, clock }) => {
       const controller = new AbortController();

@@ -158,7 +158,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
       const later = observe(policy.run(manual.work));
       await clock.settle();
       assert.deepEqual(
-        manual.signals.slice(1).map((signal) => signal?.aborted),
+        manual.signals.slice(1).map((signal) => signal?.aborted ?? false),
         [false, false],
         'the signal of another call aborted',
       );

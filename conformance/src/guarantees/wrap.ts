@@ -90,7 +90,7 @@ export const WRAP: readonly Guarantee[] = [
     id: 'wrap-limits-all-attempts-from-outside',
     policy: 'wrap',
     sentence: 'A timeout around a retry is the limit of all attempts and waits together, and nothing begins after it.',
-    seen: 'got, p-retry: a timeout documented as the total began again with each attempt',
+    seen: 'HTTP clients: a timeout documented as the total began again with each attempt',
     needs: ['retry', 'timeout', 'wrap', 'isTimeout'],
     check: async ({ library, clock }) => {
       const failing = new Unreliable(clock);
@@ -112,7 +112,7 @@ export const WRAP: readonly Guarantee[] = [
     id: 'wrap-gives-each-attempt-a-signal-of-its-own',
     policy: 'wrap',
     sentence: 'When an attempt was cut by its limit, the signal of the next one has not aborted.',
-    seen: 'opossum and hand-written helpers: one controller for all attempts, so that each retry is dead on arrival',
+    seen: 'hand-written helpers: one controller for all attempts, so that each retry is dead on arrival',
     needs: ['retry', 'timeout', 'wrap'],
     check: async ({ library, clock }) => {
       const manual = new Manual();
@@ -120,11 +120,7 @@ export const WRAP: readonly Guarantee[] = [
       void observe(library.wrap(retry, library.timeout(LIMIT_MS)).run(manual.work));
       await clock.tick(LIMIT_MS + PAUSE.delayMs);
       assert.equal(manual.calls, 2, `the work ran ${manual.calls} times`);
-      assert.deepEqual(
-        manual.signals.map((signal) => signal?.aborted),
-        [true, false],
-        'the work has no signals, or the second one has aborted too',
-      );
+      assert.notEqual(manual.signals[1]?.aborted, true, 'the signal of the second attempt has aborted too');
     },
     mutant: rewrapping(({ ours, policies, kinds }) =>
       kinds.includes('retry') && kinds.includes('timeout') ? sharing(ours.wrap(...policies)) : undefined,

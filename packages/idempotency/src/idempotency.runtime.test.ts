@@ -76,6 +76,32 @@ describe('An application that closes', () => {
     await pass(MINUTE);
   });
 
+  it('waits while the pools of other modules are still open, whatever the order of modules', async () => {
+    const order: string[] = [];
+    vi.spyOn(Logger.prototype, 'log').mockImplementation(() => {});
+    const module = await Test.createTestingModule({
+      imports: [IdempotencyModule.forRoot()],
+      providers: [
+        { provide: 'pool', useValue: { onApplicationShutdown: () => void order.push('pool closed') } },
+        {
+          provide: 'store',
+          inject: [IdempotencyStorage],
+          useFactory: (storage: IdempotencyStorage) => storage.registerSource(new ScriptedStore()),
+        },
+      ],
+    })
+      .setLogger(false as never)
+      .compile();
+    const app = await module.init();
+    app.get(IdempotencyEvents).events$.subscribe(({ type }) => void order.push(type));
+    void app.get(IdempotencyService).run('k', () => wait(2_000), { name: 'job' });
+    await pass(0);
+    void app.close();
+    await pass(2_000);
+
+    expect(order).toEqual(['executed', 'stored', 'pool closed']);
+  });
+
   it('may be closed twice', async () => {
     const { app, types } = await start();
     await app.close();

@@ -46,12 +46,13 @@ export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdo
   }
 
   /**
-   * Servers wait for their requests from here on: duplicates should not keep them from closing.
+   * While everything is still there: when the last hooks are called, other modules may have closed what the store or the
+   * handlers need. Servers wait for their requests from here on; duplicates should not keep them from closing.
    *
    * @internal
    */
-  beforeApplicationShutdown(): void {
-    this.running.close();
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.running.settle(this.settings.shutdownGraceMs);
   }
 
   /** @internal */

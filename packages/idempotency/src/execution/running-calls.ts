@@ -1,15 +1,17 @@
+import { now } from 'holdfast/binding';
 import type { HeldCall } from './held-call.js';
 import { atMost } from './pause.js';
 
 /** The calls of one application that hold a lock. */
 export class RunningCalls {
   private readonly calls = new Set<HeldCall>();
-  private closing = false;
+  /** On the engine's clock. */
+  private closedAt: number | undefined = undefined;
 
   add(call: HeldCall): HeldCall {
     this.calls.add(call);
     void call.over.then(() => this.calls.delete(call));
-    if (this.closing) call.lock.shorten();
+    if (this.isClosing) call.lock.shorten();
 
     return call;
   }
@@ -20,7 +22,7 @@ export class RunningCalls {
 
   /** Whether the process is about to go: nobody should wait for anything in it any more. */
   get isClosing(): boolean {
-    return this.closing;
+    return this.closedAt !== undefined;
   }
 
   /**
@@ -28,25 +30,39 @@ export class RunningCalls {
    * for as long as it really runs, and for a few seconds after its process has died.
    */
   close(): void {
-    if (this.closing) return;
+    if (this.isClosing) return;
 
-    this.closing = true;
+    this.closedAt = now();
     for (const { lock } of this.calls) lock.shorten();
+  }
+
+  /**
+   * Gives the calls that run time to end, not those that still come.
+   *
+   * @param graceMs Milliseconds, since {@link close}.
+   */
+  async settle(graceMs: number): Promise<void> {
+    await this.wait(graceMs, () => this.present());
   }
 
   /**
    * Gives calls time to end, also those that begin meanwhile.
    *
-   * @param graceMs Milliseconds.
+   * @param graceMs Milliseconds, since {@link close}.
    */
   async drain(graceMs: number): Promise<void> {
-    this.close();
-    if (this.calls.size === 0) return;
-
-    await atMost(graceMs, this.end(), { holdsProcess: true });
+    await this.wait(graceMs, async () => {
+      while (this.calls.size > 0) await this.present();
+    });
   }
 
-  private async end(): Promise<void> {
-    while (this.calls.size > 0) await Promise.all(Array.from(this.calls, ({ over }) => over));
+  private async present(): Promise<void> {
+    await Promise.all(Array.from(this.calls, ({ over }) => over));
+  }
+
+  private async wait(graceMs: number, end: () => Promise<void>): Promise<void> {
+    this.close();
+    const left = (this.closedAt ?? 0) + graceMs - now();
+    if (this.calls.size > 0 && left > 0) await atMost(left, end(), { holdsProcess: true });
   }
 }

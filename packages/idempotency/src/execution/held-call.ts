@@ -30,7 +30,10 @@ export function currentCall(): HeldCall | undefined {
 export class HeldCall {
   /** Settles when nothing is left to do for it. */
   readonly over: Promise<void>;
-  private joined: IdempotencyStoredPayload | undefined = undefined;
+  /** The call that it was made from. */
+  private readonly around = currentCall();
+  private hasEnded = false;
+  private joined = false;
   private end!: (rest?: Promise<void>) => void;
 
   constructor(
@@ -40,6 +43,13 @@ export class HeldCall {
   ) {
     this.over = new Promise((resolve) => (this.end = resolve));
     this.lock.keep();
+  }
+
+  /** Whether it holds this key, or runs inside of one that does: to wait there for the key is to wait for oneself. */
+  holds(recordKey: string, store: BoundedStore): boolean {
+    if (!this.hasEnded && this.parts.store === store && this.call.recordKey === recordKey) return true;
+
+    return this.around?.holds(recordKey, store) === true;
   }
 
   get reports(): CallReports {
@@ -52,6 +62,7 @@ export class HeldCall {
     try {
       return await runInScope({ signal: this.lock.signal }, () => current.run(this, work));
     } finally {
+      this.hasEnded = true;
       this.reports.executed(now() - since);
     }
   }
@@ -72,8 +83,8 @@ export class HeldCall {
       return this.free('unstorable');
     }
 
-    const { call, lock, joined } = this;
-    const { rest } = await new OutcomeWrite({ call, lock, store, reports, joined }).write(payload, response.status);
+    const { call, lock } = this;
+    const { rest } = await new OutcomeWrite({ call, lock, store, reports }).write(payload, response.status);
     this.end(rest);
   }
 
@@ -89,7 +100,8 @@ export class HeldCall {
       throw new IdempotencyLockLostError(handler);
     }
 
-    this.joined = payload;
+    this.joined = true;
+    this.lock.join(payload);
   }
 
   /** Gives the key back: the next call with it runs the handler. */
@@ -100,7 +112,7 @@ export class HeldCall {
     try {
       if (await store.release(this.call.recordKey, this.lock.owner)) reports.released(reason, now() - since);
       // Its transaction was committed before the handler failed: what was kept there holds.
-      else if (this.joined !== undefined) reports.stored(STORED_BY_HANDLER, now() - since);
+      else if (this.joined) reports.stored(STORED_BY_HANDLER, now() - since);
       else reports.lockLost('release', 'the lock was lost before the key was released');
     } catch (error) {
       reports.storeFailed('release', error, now() - since);

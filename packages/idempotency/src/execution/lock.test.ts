@@ -2,6 +2,7 @@ import { currentScope } from 'holdfast/binding';
 import { describe, expect, it, vi } from 'vitest';
 import { answer, HOUR, Machine, MINUTE, pass, SECOND, takeLog, useMachine } from '../../test/machine.js';
 import { HANGS, rejects } from '../../test/scripted-store.js';
+import type { IdempotencyStore } from '../store.js';
 import { IdempotencyLockLostError } from './lock.js';
 
 useMachine();
@@ -151,18 +152,6 @@ describe('A lock that is lost', () => {
     takeLog();
   });
 
-  it('gets its outcome all the same when nobody has taken the key', async () => {
-    const machine = new Machine();
-    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
-    machine.store.memory.clear();
-    await pass(1_000);
-    expect(machine.events$).toEqual(['lock-lost:extend']);
-    await held.settle(answer('mine'));
-
-    expect([machine.kept, machine.events$.at(-1)]).toEqual(['mine', 'stored']);
-    takeLog();
-  });
-
   it('is not told of while the outcome is being written, which has ended it', async () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
@@ -189,6 +178,132 @@ describe('A lock that is lost', () => {
       expect(held.lock.signal.aborted).toBe(false);
     },
   );
+});
+
+describe('A lock that has run out, as while the event loop was held', () => {
+  it('is taken anew when nobody else has the key: its handler is not stopped, and its outcome is kept', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    await pass(1_000);
+    expect([machine.isLocked, held.lock.signal.aborted, machine.events$]).toEqual([true, false, []]);
+    expect(takeLog()).toEqual([
+      'warn: Payments.create, key k: the lock had run out before it was renewed, and was taken anew',
+    ]);
+
+    await pass(1_000);
+    expect(machine.store.count('extend')).toBe(2);
+    await held.settle(answer('mine'));
+    expect([machine.kept, machine.events$]).toEqual(['mine', ['stored']]);
+  });
+
+  it('is lost when another’s answer is there', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    await machine.store.memory.complete('k', await machine.takenByAnother(), answer('theirs').keep, HOUR);
+    await pass(1_000);
+
+    expect([held.lock.signal.aborted, machine.events$]).toEqual([true, ['lock-lost:extend']]);
+    await held.settle(answer('mine'));
+    expect(machine.kept).toBe('theirs');
+    takeLog();
+  });
+
+  it('is tried again when the store fails meanwhile', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', rejects('down'));
+    await pass(1_000);
+    expect([machine.isLocked, held.lock.signal.aborted, machine.events$]).toEqual([
+      false,
+      false,
+      ['store-error:acquire'],
+    ]);
+
+    await pass(1_000);
+    expect(machine.isLocked).toBe(true);
+    await held.settle(answer('mine'));
+    takeLog();
+  });
+
+  it('is known as one’s own when the outcome comes while nobody has heard of it yet', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.script('extend', { does: 'never', answers: 0, value: false });
+    machine.store.script('acquire', { answers: 5_000 });
+    machine.store.memory.clear();
+    await pass(1_000);
+    machine.store.script('complete', { does: 'never', answers: 0, value: false });
+    await held.settle(answer('mine'));
+
+    expect([machine.kept, machine.events$]).toEqual(['mine', ['stored']]);
+    await pass(5_000);
+    expect(machine.kept).toBe('mine');
+  });
+
+  it.each([{ does: 500 }, { does: 500, error: 'down' }])(
+    'leaves nothing behind when its call ends meanwhile: %j',
+    async (step) => {
+      const machine = new Machine();
+      const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+      machine.store.memory.clear();
+      machine.store.script('acquire', step);
+      await pass(1_000);
+      await held.settle({ free: 'outcome' });
+      await pass(500);
+
+      expect([machine.isLocked, held.lock.signal.aborted]).toEqual(['error' in step, false]);
+      expect(machine.events$).toEqual(['lock-lost:release']);
+      takeLog();
+    },
+  );
+});
+
+describe('A lock of which a transaction makes a record', () => {
+  /** As on a server: a renewal waits for the row, and finds what the end of the transaction leaves. */
+  async function joined(end: 'commit' | 'rollback') {
+    const machine = new Machine();
+    const { memory } = machine.store;
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    const record = answer('joined').keep;
+    machine.store.script('extend', { does: 500 });
+    await pass(1_000);
+    const rolledBack = { complete: async () => true } as Partial<IdempotencyStore> as IdempotencyStore;
+    await held.keepOutcomeIn(end === 'commit' ? memory : rolledBack, record);
+    await pass(500);
+
+    return { machine, held };
+  }
+
+  it('is not lost when a renewal finds the record: nothing is told, nothing stopped, and nothing renewed any more', async () => {
+    const { machine, held } = await joined('commit');
+    expect([machine.events$, held.lock.signal.aborted, vi.getTimerCount()]).toEqual([[], false, 0]);
+
+    await held.settle(answer('joined, with headers'));
+    expect([machine.kept, machine.events$]).toEqual(['joined', ['stored']]);
+  });
+
+  it('is renewed after a rollback', async () => {
+    const { machine, held } = await joined('rollback');
+    await pass(5_000);
+    expect([machine.isLocked, machine.events$, held.lock.signal.aborted]).toEqual([true, [], false]);
+
+    await held.settle(answer('usual'));
+    expect(machine.kept).toBe('usual');
+  });
+
+  it('is lost when another takes it after a rollback', async () => {
+    const { machine, held } = await joined('rollback');
+    machine.store.memory.clear();
+    await machine.takenByAnother();
+    await pass(1_000);
+    expect([machine.events$, held.lock.signal.aborted]).toEqual([['lock-lost:extend'], true]);
+
+    await held.settle({ free: 'outcome' });
+    takeLog();
+  });
 });
 
 describe('maxLockHold', () => {

@@ -1,5 +1,7 @@
 import { now } from 'holdfast/binding';
+import { isSamePayload } from '../record/same-payload.js';
 import { LONGEST_TIMER_MS } from '../settings.js';
+import type { IdempotencyStoredPayload } from '../store.js';
 import { beatMs, type BoundedStore, type LockClaim } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
 import type { KeyedCall } from './keyed-call.js';
@@ -32,6 +34,8 @@ export class Lock {
   private kept = false;
   private writing = false;
   private heldSince = 0;
+  private retaken = false;
+  private joined: IdempotencyStoredPayload | undefined = undefined;
   private ttlMs: number;
 
   /** @param taken What the store has granted. */
@@ -67,6 +71,24 @@ export class Lock {
   beginWrite(): void {
     this.writing = true;
     this.heldSince = now();
+  }
+
+  /**
+   * A transaction that is still open has made a record of it. Until its end, renewals wait; after a commit there is
+   * nothing left to renew, and nothing was lost.
+   */
+  join(record: IdempotencyStoredPayload): void {
+    this.joined = record;
+  }
+
+  /** Whether it had run out, and was asked for anew: what is found in its place may be itself. */
+  get mayBeRetaken(): boolean {
+    return this.retaken;
+  }
+
+  /** Whether this is what the transaction has made of it. */
+  isJoined(found: IdempotencyStoredPayload): boolean {
+    return this.joined !== undefined && isSamePayload(found, this.joined);
   }
 
   /** It had expired and was taken anew for the outcome. */
@@ -127,7 +149,7 @@ export class Lock {
     const since = now();
     try {
       const { key, owner, lockTtl } = this.claim;
-      if (!(await this.parts.store.extend(key, owner, lockTtl)) && this.kept) this.lose();
+      if (!(await this.parts.store.extend(key, owner, lockTtl)) && this.kept) await this.retake();
     } catch (error) {
       if (this.kept) this.parts.reports.storeFailed('extend', error, now() - since);
     } finally {
@@ -140,9 +162,36 @@ export class Lock {
     void this.extend();
   }
 
+  /**
+   * It is not there any more. When it has only run out, as while the event loop was held, nobody else need have the key:
+   * to stop the handler then would have its work done a second time.
+   */
+  private async retake(): Promise<void> {
+    // The outcome may have been written meanwhile: whoever writes it finds out.
+    if (this.writing) return this.letGo();
+
+    const { store, reports } = this.parts;
+    const since = now();
+    this.retaken = true;
+    try {
+      const found = await store.reacquire(this.claim);
+      if (found.state === 'acquired') await this.resumeOrFree();
+      else if (found.state === 'completed' && this.isJoined(found.response)) this.letGo();
+      else if (this.kept) this.lose();
+    } catch (error) {
+      if (this.kept) reports.storeFailed('acquire', error, now() - since);
+    }
+  }
+
+  /** Its call may have ended while the lock was on its way. */
+  private async resumeOrFree(): Promise<void> {
+    if (this.kept) return this.parts.reports.warn('the lock had run out before it was renewed, and was taken anew');
+
+    await this.parts.store.release(this.taken.key, this.owner).catch(() => {});
+  }
+
   private lose(): void {
     this.letGo();
-    // The outcome may have been written meanwhile: whoever writes it finds out.
     if (this.writing) return;
 
     const { reports, call } = this.parts;

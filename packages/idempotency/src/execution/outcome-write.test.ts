@@ -232,7 +232,8 @@ describe('An outcome whose lock has expired meanwhile', () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000, maxLockHold: MINUTE }));
     machine.store.memory.clear();
-    await pass(1_000);
+    await machine.takenByAnother('k', 1_500);
+    await pass(2_000);
     expect(machine.events$).toEqual(['lock-lost:extend']);
     machine.store.script('complete', { does: 'never', answers: 0, value: false });
     machine.store.always(rejects('down'), 'complete');

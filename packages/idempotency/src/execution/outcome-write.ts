@@ -1,5 +1,5 @@
 import { createBackoff, now } from 'holdfast/binding';
-import { isDeepStrictEqual } from 'node:util';
+import { isSamePayload } from '../record/same-payload.js';
 import type { IdempotencyStoredPayload } from '../store.js';
 import type { BoundedStore } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
@@ -15,8 +15,6 @@ export interface OutcomeWriteParts {
   readonly lock: Lock;
   readonly store: BoundedStore;
   readonly reports: CallReports;
-  /** What was kept by another way, in a transaction of which nobody here knows how it has ended. */
-  readonly joined: IdempotencyStoredPayload | undefined;
 }
 
 /**
@@ -81,26 +79,15 @@ export class OutcomeWrite {
    * expired, and as long as nobody else has taken the key, the outcome belongs there.
    */
   private async isStoredAfterAll(payload: IdempotencyStoredPayload): Promise<boolean> {
-    const { lock, store, joined } = this.parts;
+    const { lock, store } = this.parts;
     const found = await store.reacquire(lock.claim);
     if (found.state === 'acquired') {
       lock.resume();
       return this.complete(payload);
     }
     // The lock there may be one's own, taken by an earlier try.
-    if (found.state === 'in-flight') return this.uncertain && this.complete(payload);
+    if (found.state === 'in-flight') return (this.uncertain || lock.mayBeRetaken) && this.complete(payload);
 
-    return (
-      (this.uncertain && isSame(found.response, payload)) || (joined !== undefined && isSame(found.response, joined))
-    );
+    return (this.uncertain && isSamePayload(found.response, payload)) || lock.isJoined(found.response);
   }
-}
-
-/** Stores keep JSON, which has no -0 and no order of fields. */
-function isSame(found: IdempotencyStoredPayload, written: IdempotencyStoredPayload): boolean {
-  return isDeepStrictEqual(asJson(found), asJson(written));
-}
-
-function asJson(payload: IdempotencyStoredPayload): unknown {
-  return JSON.parse(JSON.stringify(payload ?? null));
 }

@@ -1,7 +1,7 @@
 import { HttpException, NotFoundException } from '@nestjs/common';
 import { ResilienceTimeoutError, TimeoutPolicy } from 'holdfast';
 import { currentScope } from 'holdfast/binding';
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
 import { Machine, MINUTE, pass, SECOND, takeLog, useMachine } from '../test/machine.js';
 import { HANGS, rejects } from '../test/scripted-store.js';
@@ -57,6 +57,35 @@ describe('A run', () => {
     await jobs.service.run('k', () => value, SEND);
 
     expect(await jobs.service.run('k', () => 'again' as never, SEND)).toBe(expected);
+  });
+
+  it('inside of itself is refused at once, and told why: to wait would be to wait for itself', async () => {
+    const jobs = new Jobs({ onInFlight: 'wait' });
+    const inner = (): Promise<string> => jobs.service.run('k', () => 'inner', SEND);
+    const between = (): Promise<unknown> =>
+      jobs.service.run('other', () => inner().catch((error: unknown) => error), SEND);
+
+    expect(await jobs.service.run('k', between, SEND)).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_IN_USE',
+      message: expect.stringContaining('invoices.send with this idempotency key was made from inside of itself'),
+      retryAfterMs: undefined,
+    });
+  });
+
+  it('that was begun by one that has ended is none inside of it, and waits', async () => {
+    const jobs = new Jobs({ onInFlight: 'wait' });
+    let again: (() => Promise<string>) | undefined;
+    const work = (): void => {
+      again = AsyncResource.bind(() => jobs.service.run('k', () => 'later', SEND));
+    };
+    jobs.store.script('release', { does: 500 });
+    const first = jobs.service.run('k', work, { ...SEND, storeIf: () => false });
+    await pass(100);
+    const later = again?.();
+    await pass(2_000);
+    await first;
+
+    expect(await later).toBe('later');
   });
 
   it('of another name, or in another scope, has keys of its own; of another payload it is refused', async () => {

@@ -12,7 +12,7 @@ import {
   ValidationPipe,
   type ArgumentsHost,
 } from '@nestjs/common';
-import { Idempotent } from '@nestjs/idempotency';
+import { Idempotent, IdempotencyService } from '@nestjs/idempotency';
 import { IsInt } from 'class-validator';
 import { beforeEach, expect, it } from 'vitest';
 import { newKey, onBothAdapters } from '../fixtures/http-application.js';
@@ -117,6 +117,7 @@ onBothAdapters('An error over HTTP', (start) => {
     ['of Nest, bare', () => new ForbiddenException()],
     ['with a list of messages', () => new BadRequestException(['a', 'b'])],
     ['with nothing', () => new HttpException('', 422)],
+    ['with null', () => new HttpException(null as never, 422)],
     ['with an address of its own', () => new HttpException({ message: 'moved' }, 307)],
   ])('of a client, %s, is thrown again', async (_case, error) => {
     thrown = error;
@@ -281,5 +282,32 @@ onBothAdapters('An error over HTTP', (start) => {
     expect(events.filter(({ type }) => type === 'released').map((event) => 'reason' in event && event.reason)).toEqual(
       isKept ? [] : ['too-large', 'too-large'],
     );
+  });
+});
+
+@Controller()
+class Refunds {
+  constructor(private readonly keys: IdempotencyService) {}
+
+  @Post('refunds')
+  @Idempotent()
+  async refund(@Body() { amount }: { readonly amount: number }): Promise<number> {
+    runs += 1;
+
+    return await this.keys.run('order-7', () => amount, { name: 'refund', payload: amount });
+  }
+}
+
+onBothAdapters('What the service refuses inside of a handler', (start) => {
+  it('is the answer, as in front of the handler, and uses up no key', async () => {
+    const { call, events } = await start({ controllers: [Refunds] });
+    await call('/refunds', newKey(), { body: { amount: 5 } });
+    const key = newKey();
+    const first = await call('/refunds', key, { body: { amount: 6 } });
+    const again = await call('/refunds', key, { body: { amount: 6 } });
+
+    expect(first).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED', statusCode: 422 } });
+    expect([again.status, again.text, again.replayed, runs]).toEqual([422, first.text, false, 3]);
+    expect(events.map(({ type }) => type).slice(-3)).toEqual(['rejected', 'executed', 'released']);
   });
 });

@@ -3,6 +3,7 @@ import { partialIn } from 'holdfast/nest';
 import type { ExecutionContext } from '@nestjs/common';
 import type { CallReports } from '../execution/call-reports.js';
 import { IdempotencyLockLostError } from '../execution/lock.js';
+import { IdempotencyRejectedError } from '../execution/rejection.js';
 import { chooseBySettings, type Choice } from '../execution/choice.js';
 import type { Outcome, Transport } from '../transports/transport.js';
 import type { WarnOnce } from '../warn-once.js';
@@ -67,11 +68,17 @@ function isDegraded(outcome: Outcome): boolean {
   return outcome.kind === 'value' && partialIn(outcome.value)?.partial === true;
 }
 
-/** Given up because its client had left or its key was lost: whatever its status is, it says nothing of the work. */
+/**
+ * Given up because its client had left or its key was lost, or refused by the service on the way: whatever its status is,
+ * it says nothing of the work.
+ */
 function isCutOff(outcome: Outcome): boolean {
   if (outcome.kind !== 'error' || !(outcome.error instanceof Error)) return false;
 
   return [outcome.error, outcome.error.cause].some(
-    (error) => error instanceof ClientDisconnectedError || error instanceof IdempotencyLockLostError,
+    (error) =>
+      error instanceof ClientDisconnectedError ||
+      error instanceof IdempotencyLockLostError ||
+      error instanceof IdempotencyRejectedError,
   );
 }

@@ -125,8 +125,12 @@ export class ProtectedCall {
     return await choice.of(end, context, held.reports);
   }
 
-  /** A call that ends because another one may have its key has a remedy: to ask again, for the answer of that one. */
+  /**
+   * A call that ends because another one may have its key has a remedy: to ask again, for the answer of that one. And
+   * what the service has refused inside of the handler is as much of an answer as what is refused in front of it.
+   */
   private answerTo(error: unknown): unknown {
+    if (error instanceof IdempotencyRejectedError) return this.refusal(error);
     if (!(error instanceof IdempotencyLockLostError)) return error;
 
     return this.refusal(

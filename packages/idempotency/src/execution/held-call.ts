@@ -21,6 +21,12 @@ const current = new AsyncLocalStorage<HeldCall>();
 /** The status of what a handler keeps by itself, before anybody knows how it ends. */
 const STORED_BY_HANDLER = 200;
 
+const NONE: readonly HeldCall[] = [];
+
+function runningAround(): readonly HeldCall[] {
+  return currentCall()?.running ?? NONE;
+}
+
 /** The call that the running code belongs to. */
 export function currentCall(): HeldCall | undefined {
   return current.getStore();
@@ -30,8 +36,8 @@ export function currentCall(): HeldCall | undefined {
 export class HeldCall {
   /** Settles when nothing is left to do for it. */
   readonly over: Promise<void>;
-  /** The call that it was made from. */
-  private readonly around = currentCall();
+  /** The calls that it was made from, as far as they run. */
+  private around = runningAround();
   private hasEnded = false;
   private joined = false;
   private end!: (rest?: Promise<void>) => void;
@@ -47,9 +53,12 @@ export class HeldCall {
 
   /** Whether it holds this key, or runs inside of one that does: to wait there for the key is to wait for oneself. */
   holds(recordKey: string, store: BoundedStore): boolean {
-    if (!this.hasEnded && this.parts.store === store && this.call.recordKey === recordKey) return true;
+    return this.running.some(({ call, parts }) => parts.store === store && call.recordKey === recordKey);
+  }
 
-    return this.around?.holds(recordKey, store) === true;
+  /** Itself and those around it, as far as they run. */
+  get running(): readonly HeldCall[] {
+    return [this, ...this.around].filter(({ hasEnded }) => !hasEnded);
   }
 
   get reports(): CallReports {
@@ -63,6 +72,8 @@ export class HeldCall {
       return await runInScope({ signal: this.lock.signal }, () => current.run(this, work));
     } finally {
       this.hasEnded = true;
+      // What a call has begun may begin others, without an end.
+      this.around = NONE;
       this.reports.executed(now() - since);
     }
   }

@@ -7,7 +7,7 @@ import type { IdempotencyStoredResponse } from '../store.js';
 import { IdempotencyStoreFullError } from '../stores/store-full-error.js';
 import type { BoundedStore, LockClaim } from './bounded-store.js';
 import { CallReports } from './call-reports.js';
-import { HeldCall } from './held-call.js';
+import { currentCall, HeldCall } from './held-call.js';
 import type { KeyedCall } from './keyed-call.js';
 import { Lock } from './lock.js';
 import { pause } from './pause.js';
@@ -53,6 +53,7 @@ export class KeyedCalls {
       for (let asked = 1; ; asked += 1) {
         const found = await this.ask(call, reports);
         if (found.kind !== 'busy') return found;
+        if (currentCall()?.holds(call.recordKey, this.parts.store) === true) throw inUseByItself(call);
         // A process that is about to go leaves the waiting to the next one.
         const rest = this.parts.running.isClosing ? 0 : until - now();
         if (rest <= 0 || hasLeft()) throw inUse(call);
@@ -143,6 +144,14 @@ function inUse({ settings }: KeyedCall): IdempotencyRejectedError {
   return new IdempotencyRejectedError('IDEMPOTENCY_KEY_IN_USE', 'A call with this idempotency key is running', {
     retryAfterMs: settings.retryAfter,
   });
+}
+
+/** To come again later does not help, and neither does waiting. */
+function inUseByItself({ handler }: KeyedCall): IdempotencyRejectedError {
+  return new IdempotencyRejectedError(
+    'IDEMPOTENCY_KEY_IN_USE',
+    `The call of ${handler} with this idempotency key was made from inside of itself. Use another key there`,
+  );
 }
 
 function reused(): IdempotencyRejectedError {

@@ -24,7 +24,7 @@ export function storedHttpError(error: unknown): StoredError {
 
 /** Nest's base class: what an exception of its own derived from is not kept. */
 export function replayedHttpError({ body, status }: StoredError): HttpException {
-  return new HttpException((body ?? '') as string | Record<string, unknown>, status);
+  return new HttpException((body === undefined ? '' : body) as string | Record<string, unknown>, status);
 }
 
 interface HttpExceptionShape {

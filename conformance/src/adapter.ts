@@ -91,6 +91,8 @@ export interface FallbackSpec {
 export interface Adapter {
   readonly name: string;
   readonly version: string;
+  /** By feature: the documented options which were set, or tried, so that it does what is asked. For the report. */
+  readonly settings?: Readonly<Partial<Record<Feature, string>>>;
   retry?(spec: RetrySpec): Policy;
   timeout?(ms: number): Policy;
   breaker?(spec: BreakerSpec): BreakerPolicy;
@@ -110,9 +112,19 @@ export interface Adapter {
   isTimeout?(error: unknown): boolean;
 }
 
-export type Feature = Exclude<keyof Adapter, 'name' | 'version'>;
+export type Feature = Exclude<keyof Adapter, 'name' | 'version' | 'settings'>;
 
-/** A library has the feature, and not this side of it. */
+/**
+ * A library has the feature, and not this side of it. Said at any time while a scenario runs, in a call that the
+ * scenario only looks at too, it is why the scenario does not count when it fails.
+ */
 export class NotOffered extends Error {
+  static said: NotOffered | undefined;
+
   override readonly name = 'NotOffered';
+
+  constructor(message: string) {
+    super(message);
+    NotOffered.said ??= this;
+  }
 }

@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { GUARANTEES } from './guarantees/index.js';
 import { LIBRARIES } from './libraries.js';
-import { reasons, resultsOf, table, type LibraryResults } from './results.js';
-
-const RESULTS = new URL('../RESULTS.md', import.meta.url);
+import { comparisonPage, guaranteesPage, resultsPage } from './pages.js';
+import { resultsOf, type LibraryResults } from './results.js';
 
 const results: LibraryResults[] = [];
 const absent: string[] = [];
@@ -15,21 +14,15 @@ for (const { name, load } of LIBRARIES) {
   }
 }
 
-const text = [
-  '# Conformance',
-  '',
-  `${GUARANTEES.length} guarantees, each a scenario on a virtual clock. Node ${process.versions.node}. "–" means that the library does not offer it.`,
-  '',
-  table(GUARANTEES, results),
-  '',
-  '## Why guarantees fail',
-  '',
-  reasons(GUARANTEES, results) || 'None does.',
-  ...absent.map((line) => `\n${line}`),
-  '',
-].join('\n');
-console.log(text);
-if (!process.argv.includes('--dry-run')) await writeFile(RESULTS, text);
+const date = new Date().toISOString().slice(0, 10);
+const measured = { guarantees: GUARANTEES, results, absent, date };
+const report = resultsPage(measured);
+console.log(report);
+if (!process.argv.includes('--dry-run')) {
+  await writeFile(new URL('../RESULTS.md', import.meta.url), report);
+  await writeFile(new URL('../../docs/guarantees.md', import.meta.url), guaranteesPage());
+  await writeFile(new URL('../../docs/comparison.md', import.meta.url), comparisonPage(measured));
+}
 
 const ours = results.find(({ library }) => library.name === 'holdfast');
 if (ours?.verdicts.every(({ kind }) => kind === 'holds') !== true) process.exitCode = 1;

@@ -19,6 +19,7 @@ export async function verdictOf(guarantee: Guarantee, adapter: Adapter): Promise
   const missing = guarantee.needs.filter((feature) => adapter[feature] === undefined);
   if (missing.length > 0) return { kind: 'not offered', because: `no ${missing.join(', no ')}` };
 
+  NotOffered.said = undefined;
   const clock = new InstalledClock();
   const strays = new Strays();
   try {
@@ -35,7 +36,7 @@ export async function verdictOf(guarantee: Guarantee, adapter: Adapter): Promise
 }
 
 function judged(error: unknown): Verdict {
-  if (error instanceof NotOffered) return { kind: 'not offered', because: error.message };
+  if (NotOffered.said !== undefined) return { kind: 'not offered', because: NotOffered.said.message };
   if (error instanceof AssertionError) return { kind: 'fails', because: firstLine(error.message) };
 
   return { kind: 'fails', because: `threw ${firstLine(String(error))}` };

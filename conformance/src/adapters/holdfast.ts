@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   BudgetPolicy,
   BulkheadPolicy,
@@ -14,6 +13,8 @@ import {
   type BackoffFunction,
 } from 'holdfast';
 import type { Adapter, BreakerSpec, Policy, RetrySpec } from '../adapter.js';
+import { installedVersion } from './installed.js';
+import { nested } from './nested.js';
 
 /** A policy of ours, found again when policies are wrapped. */
 export class OwnPolicy<P extends ResiliencePolicy> implements Policy {
@@ -22,13 +23,6 @@ export class OwnPolicy<P extends ResiliencePolicy> implements Policy {
   run<T>(work: Parameters<Policy['run']>[0], signal?: AbortSignal): Promise<T> {
     return this.policy.execute((attempt) => work(attempt), signal === undefined ? {} : { signal }) as Promise<T>;
   }
-}
-
-/** What is not a policy of ours, as a mutant's, is the work of the one around it. */
-function nested(policies: readonly Policy[]): Policy {
-  return policies.reduceRight((inner, outer) => ({
-    run: (work, signal) => outer.run((attempt) => inner.run(work, attempt.signal ?? signal), signal),
-  }));
 }
 
 /** @param backoff In place of the one that is asked for. */
@@ -61,13 +55,10 @@ function breakerOptions(spec: BreakerSpec): ConstructorParameters<typeof Circuit
   } as ConstructorParameters<typeof CircuitBreakerPolicy>[0];
 }
 
-const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('holdfast/package.json')), 'utf8')) as {
-  readonly version: string;
-};
-
 export const holdfast: Required<Adapter> = {
   name: 'holdfast',
-  version,
+  version: installedVersion('holdfast'),
+  settings: {},
   retry: (spec) => retry(spec),
   timeout: (ms) => new OwnPolicy(new TimeoutPolicy({ timeout: ms })),
   breaker: (spec) => {
@@ -96,7 +87,8 @@ export const holdfast: Required<Adapter> = {
   wrap: (...policies) =>
     policies.every((policy) => policy instanceof OwnPolicy)
       ? new OwnPolicy(ResiliencePolicy.wrap(...policies.map(({ policy }) => policy)))
-      : nested(policies),
+      : // What is not a policy of ours, as a mutant's, is the work of the one around it.
+        nested(policies),
   refusal: (error) => (error instanceof RejectionError ? { retryAfterMs: error.retryAfterMs } : undefined),
   isTimeout: (error) => error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError,
 };

@@ -15,21 +15,24 @@ import { TIMEOUT } from './timeout.js';
 import { WRAP_SLOTS } from './wrap-slots.js';
 import { WRAP } from './wrap.js';
 
+/** By the file in which their scenarios are, by policy. */
+export const BY_FILE = {
+  retry: RETRY,
+  'retry-waits': RETRY_WAITS,
+  'retry-aborts': RETRY_ABORTS,
+  timeout: TIMEOUT,
+  'timeout-aborts': TIMEOUT_ABORTS,
+  'breaker-counting': BREAKER_COUNTING,
+  'breaker-opening': BREAKER_OPENING,
+  'breaker-half-open': BREAKER_HALF_OPEN,
+  'bulkhead-slots': BULKHEAD_SLOTS,
+  'bulkhead-queue': BULKHEAD_QUEUE,
+  'rate-limit': RATE_LIMIT,
+  budget: BUDGET,
+  fallback: FALLBACK,
+  wrap: WRAP,
+  'wrap-slots': WRAP_SLOTS,
+} as const satisfies Readonly<Record<string, readonly Guarantee[]>>;
+
 /** All of them, by policy. */
-export const GUARANTEES: readonly Guarantee[] = [
-  ...RETRY,
-  ...RETRY_WAITS,
-  ...RETRY_ABORTS,
-  ...TIMEOUT,
-  ...TIMEOUT_ABORTS,
-  ...BREAKER_COUNTING,
-  ...BREAKER_OPENING,
-  ...BREAKER_HALF_OPEN,
-  ...BULKHEAD_SLOTS,
-  ...BULKHEAD_QUEUE,
-  ...RATE_LIMIT,
-  ...BUDGET,
-  ...FALLBACK,
-  ...WRAP,
-  ...WRAP_SLOTS,
-];
+export const GUARANTEES: readonly Guarantee[] = Object.values(BY_FILE).flat();

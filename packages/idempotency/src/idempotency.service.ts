@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { currentScope, rejectUnknownNames, requireName, requireObject, withPath } from 'holdfast/binding';
 import { chooseBySettings, type Choice } from './execution/choice.js';
-import { currentCall, type HeldCall } from './execution/held-call.js';
+import { capturePlainly, currentCall, type HeldCall } from './execution/held-call.js';
 import type { KeyedCall } from './execution/keyed-call.js';
 import { IdempotencyRejectedError } from './execution/rejection.js';
 import type { IdempotentOptions } from './idempotency.options.js';
@@ -10,7 +10,6 @@ import { fingerprintOf } from './key/fingerprint.js';
 import { readKey } from './key/idempotency-key.js';
 import { recordKey } from './key/record-key.js';
 import { scopeText } from './key/scope.js';
-import { encodeValue } from './record/stored-value.js';
 import { mergeOptions, readHandlerOptions, type HandlerSettings } from './settings.js';
 import type { IdempotencyStore, IdempotencyStoredResponse } from './store.js';
 import { replayedHttpError, storedHttpError } from './transports/http-error.js';
@@ -34,14 +33,13 @@ export interface IdempotencyRun {
   /**
    * Keeps `value` as the answer of this run, by way of a store that shares the records and takes part in the caller's
    * transaction (`PostgresIdempotencyStore.joining()`): answer and business data are committed together, or neither is.
-   * As the last thing before the commit.
+   * As the last thing before the commit. Of a decorated handler it is kept as if it had been returned, with the status and
+   * headers that are set by then; interceptors inside of the keys do not see it.
    *
    * @throws IdempotencyLockLostError when the key is not this run's any more: roll back.
    */
   keep(store: IdempotencyStore, value: unknown): Promise<void>;
 }
-
-const SUCCESS = 200;
 
 /** Idempotency keys for work that no decorator reaches: jobs, queues, schedules, WebSocket handlers. */
 @Injectable()
@@ -134,7 +132,7 @@ export class IdempotencyService {
       throw error;
     }
 
-    await held.settle(choose(held, () => success(value)));
+    await held.settle(choose(held, () => capturePlainly(value)));
     return value;
   }
 }
@@ -171,14 +169,8 @@ const UNPROTECTED: IdempotencyRun = {
 function runOf(held: HeldCall): IdempotencyRun {
   return {
     signal: held.lock.signal,
-    keep: (store, value) => held.keepOutcomeIn(store, success(value)),
+    keep: (store, value) => held.keepValueIn(store, value),
   };
-}
-
-function success(value: unknown): IdempotencyStoredResponse {
-  const body = encodeValue(value);
-
-  return { status: SUCCESS, headers: {}, ...(body === undefined ? {} : { body }) };
 }
 
 /** Never throws: what an application's own code throws here is logged, and nothing is kept. */

@@ -110,10 +110,23 @@ export class ProtectedCall {
       emit: (value) => this.subscriber.next(value),
     });
     this.run = run;
-    const end = await held.run(() => run.run(() => next.handle()));
+    const end = await held.run(
+      () => run.run(() => next.handle()),
+      (value) => this.kept(value),
+    );
     // First the store, then the caller: who repeats the call as soon as it has been answered meets the record.
     await held.settle(await this.choiceOf(end, held));
     this.pass(end);
+  }
+
+  /** What the handler keeps by itself becomes the answer that it would be if it were returned. */
+  private async kept(value: unknown): Promise<IdempotencyStoredResponse> {
+    const { transport, context, plan } = this.parts;
+    const stored = await transport.store({ kind: 'value', value }, context);
+    if ('unstorable' in stored)
+      throw new TypeError(`${plan.source}() cannot keep its answer: it ${stored.unstorable}.`);
+
+    return stored;
   }
 
   private async choiceOf(end: HandlerEnd, held: HeldCall): Promise<Choice> {

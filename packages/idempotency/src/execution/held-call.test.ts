@@ -116,7 +116,7 @@ describe('An outcome that is kept with the transaction of its handler', () => {
   it('is told as stored when the transaction was committed', async () => {
     const machine = new Machine();
     const held = await machine.hold();
-    await held.keepOutcomeIn(machine.store.memory, answer('joined').keep);
+    await held.keepValueIn(machine.store.memory, 'joined');
     await held.settle(answer('joined, with headers'));
 
     expect([machine.kept, machine.events$]).toEqual(['joined', ['stored']]);
@@ -125,7 +125,7 @@ describe('An outcome that is kept with the transaction of its handler', () => {
   it('holds also when the handler fails after its commit', async () => {
     const machine = new Machine();
     const held = await machine.hold();
-    await held.keepOutcomeIn(machine.store.memory, answer('joined').keep);
+    await held.keepValueIn(machine.store.memory, 'joined');
     await held.settle({ free: 'outcome' });
 
     expect([machine.kept, machine.events$]).toEqual(['joined', ['stored']]);
@@ -137,9 +137,7 @@ describe('An outcome that is kept with the transaction of its handler', () => {
     machine.store.memory.clear();
     await machine.takenByAnother();
 
-    await expect(held.keepOutcomeIn(machine.store.memory, answer('joined').keep)).rejects.toBeInstanceOf(
-      IdempotencyLockLostError,
-    );
+    await expect(held.keepValueIn(machine.store.memory, 'joined')).rejects.toBeInstanceOf(IdempotencyLockLostError);
     await held.settle({ free: 'outcome' });
     takeLog();
   });
@@ -148,7 +146,7 @@ describe('An outcome that is kept with the transaction of its handler', () => {
     const machine = new Machine();
     const held = await machine.hold();
     const rolledBack = { complete: async () => true } as Partial<IdempotencyStore> as IdempotencyStore;
-    await held.keepOutcomeIn(rolledBack, answer('joined').keep);
+    await held.keepValueIn(rolledBack, 'joined');
     await held.settle(answer('usual'));
 
     expect(machine.kept).toBe('usual');

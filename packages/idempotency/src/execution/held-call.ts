@@ -2,6 +2,7 @@ import { now, runInScope } from 'holdfast/binding';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IdempotencyReleasedEvent } from '../idempotency.events.js';
 import type { RecordCodec } from '../record/record-codec.js';
+import { encodeValue } from '../record/stored-value.js';
 import type { IdempotencyStore, IdempotencyStoredPayload, IdempotencyStoredResponse } from '../store.js';
 import type { BoundedStore } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
@@ -16,10 +17,19 @@ export interface HeldCallParts {
   readonly reports: CallReports;
 }
 
+const SUCCESS = 200;
+
+/** Of work that is no request. */
+export function capturePlainly(value: unknown): IdempotencyStoredResponse {
+  const body = encodeValue(value);
+
+  return { status: SUCCESS, headers: {}, ...(body === undefined ? {} : { body }) };
+}
+
 const current = new AsyncLocalStorage<HeldCall>();
 
-/** The status of what a handler keeps by itself, before anybody knows how it ends. */
-const STORED_BY_HANDLER = 200;
+/** Makes the answer that is kept of what a handler would return. */
+export type Capture = (value: unknown) => IdempotencyStoredResponse | Promise<IdempotencyStoredResponse>;
 
 const NONE: readonly HeldCall[] = [];
 
@@ -39,7 +49,8 @@ export class HeldCall {
   /** The calls that it was made from, as far as they run. */
   private around = runningAround();
   private hasEnded = false;
-  private joined = false;
+  private joined: IdempotencyStoredResponse | undefined = undefined;
+  private capture: Capture = capturePlainly;
   private end!: (rest?: Promise<void>) => void;
 
   constructor(
@@ -65,8 +76,13 @@ export class HeldCall {
     return this.parts.reports;
   }
 
-  /** Runs the handler. Its ambient attempt aborts when the lock is lost. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs the handler. Its ambient attempt aborts when the lock is lost.
+   *
+   * @param capture For what the handler keeps by itself.
+   */
+  async run<T>(work: () => Promise<T>, capture: Capture = capturePlainly): Promise<T> {
+    this.capture = capture;
     const since = now();
     try {
       return await runInScope({ signal: this.lock.signal }, () => current.run(this, work));
@@ -102,16 +118,18 @@ export class HeldCall {
   /**
    * Keeps an outcome by way of another store on the same records, such as one that takes part in a transaction.
    *
+   * @param value What the handler is going to return.
    * @throws IdempotencyLockLostError when somebody else may have the key: the transaction has to be rolled back.
    */
-  async keepOutcomeIn(store: IdempotencyStore, response: IdempotencyStoredResponse): Promise<void> {
+  async keepValueIn(store: IdempotencyStore, value: unknown): Promise<void> {
     const { recordKey, settings, handler } = this.call;
+    const response = await this.capture(value);
     const payload = this.parts.codec.write(recordKey, response);
     if (!(await store.complete(recordKey, this.lock.owner, payload, settings.ttl))) {
       throw new IdempotencyLockLostError(handler);
     }
 
-    this.joined = true;
+    this.joined = response;
     this.lock.join(payload);
   }
 
@@ -123,7 +141,7 @@ export class HeldCall {
     try {
       if (await store.release(this.call.recordKey, this.lock.owner)) reports.released(reason, now() - since);
       // Its transaction was committed before the handler failed: what was kept there holds.
-      else if (this.joined) reports.stored(STORED_BY_HANDLER, now() - since);
+      else if (this.joined !== undefined) reports.stored(this.joined.status, now() - since);
       else reports.lockLost('release', 'the lock was lost before the key was released');
     } catch (error) {
       reports.storeFailed('release', error, now() - since);

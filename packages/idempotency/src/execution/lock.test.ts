@@ -267,11 +267,10 @@ describe('A lock of which a transaction makes a record', () => {
     const machine = new Machine();
     const { memory } = machine.store;
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
-    const record = answer('joined').keep;
     machine.store.script('extend', { does: 500 });
     await pass(1_000);
     const rolledBack = { complete: async () => true } as Partial<IdempotencyStore> as IdempotencyStore;
-    await held.keepOutcomeIn(end === 'commit' ? memory : rolledBack, record);
+    await held.keepValueIn(end === 'commit' ? memory : rolledBack, 'joined');
     await pass(500);
 
     return { machine, held };

@@ -1,4 +1,4 @@
-import { logger } from './execution/call-reports.js';
+import { log } from './log.js';
 
 /** Warnings that are worth a line for each handler, and not for each call. */
 export class WarnOnce {
@@ -14,6 +14,6 @@ export class WarnOnce {
     if (warned.has(handler.method)) return;
 
     warned.add(handler.method);
-    logger.warn(`${handler.source}() ${message}`);
+    log('warn', `${handler.source}() ${message}`);
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { BoundedStore } from '../src/execution/bounded-store.js';
-import { logger } from '../src/execution/call-reports.js';
+import { logger } from '../src/log.js';
 import type { HeldCall } from '../src/execution/held-call.js';
 import type { KeyedCall } from '../src/execution/keyed-call.js';
 import { KeyedCalls } from '../src/execution/keyed-calls.js';

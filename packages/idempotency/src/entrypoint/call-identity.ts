@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { logger } from '../execution/call-reports.js';
+import { log } from '../log.js';
 import type { KeyedCall } from '../execution/keyed-call.js';
 import { IdempotencyRejectedError } from '../execution/rejection.js';
 import type { IdempotencyScopeFn } from '../idempotency.options.js';
@@ -113,7 +113,8 @@ function withoutKey(
 
 /** With the keys of all callers in one place, this user might be answered with what was for another. */
 function scopeMissing(handler: string): IdempotencyRejectedError {
-  logger.error(
+  log(
+    'error',
     `The idempotency scope of ${handler} is empty although a user is signed in. Return what tells users apart, or set ` +
       'scope: false for keys that all share.',
   );

@@ -10,7 +10,7 @@ import {
   type FoundClass,
   type Handler,
 } from 'holdfast/nest';
-import { logger } from '../execution/call-reports.js';
+import { logger } from '../log.js';
 import { IDEMPOTENT } from '../idempotency.decorator.js';
 import { IdempotencyRuntime } from '../idempotency.runtime.js';
 import { Transports } from '../transports/transports.js';

@@ -1,5 +1,5 @@
 import type { NestInterceptor } from '@nestjs/common';
-import { logger } from '../execution/call-reports.js';
+import { logger } from '../log.js';
 
 const SERIALIZER = 'ClassSerializerInterceptor';
 const RESILIENCE = 'ResilienceInterceptor';

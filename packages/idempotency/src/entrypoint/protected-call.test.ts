@@ -6,6 +6,7 @@ import { HOUR, pass, SECOND, STORE_TIMEOUT, takeLog, useMachine } from '../../te
 import { Caller, ProtectedHandler } from '../../test/protected-handler.js';
 import { HANGS, rejects } from '../../test/scripted-store.js';
 import { IdempotencyRejectedError } from '../execution/rejection.js';
+import { logger } from '../log.js';
 
 useMachine();
 
@@ -102,6 +103,17 @@ describe('A protected handler', () => {
 
     expect([caller.values, caller.ended, handler.runs]).toEqual([[], true, 2]);
     expect(takeLog()).toEqual([expect.stringMatching(/^warn: Payments\.create\(\) completed without a value/)]);
+  });
+
+  it('gives its key back also when the logger throws that warns of it', async () => {
+    const handler = new ProtectedHandler();
+    vi.spyOn(logger, 'warn').mockImplementation(() => {
+      throw new Error('disk full');
+    });
+    const caller = handler.request(() => EMPTY);
+    await pass(0);
+
+    expect([caller.ended, handler.store.memory.size, handler.running.size]).toEqual([true, 0, 0]);
   });
 
   it('of several values answers with the last, and keeps that', async () => {

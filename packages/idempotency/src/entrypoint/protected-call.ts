@@ -1,7 +1,7 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { Subscriber } from 'rxjs';
 import type { Choice } from '../execution/choice.js';
-import { logger } from '../execution/call-reports.js';
+import { log } from '../log.js';
 import type { HeldCall } from '../execution/held-call.js';
 import type { KeyedCalls } from '../execution/keyed-calls.js';
 import { IdempotencyLockLostError } from '../execution/lock.js';
@@ -74,7 +74,7 @@ export class ProtectedCall {
     }
     if (transport.dropsRejected?.(rejection, context) !== true) return this.subscriber.error(this.refusal(rejection));
 
-    logger.error(`${plan.source} did not take an event: ${rejection.message} (${rejection.code}).`);
+    log('error', `${plan.source} did not take an event: ${rejection.message} (${rejection.code}).`);
     this.subscriber.next(undefined);
     this.subscriber.complete();
   }
@@ -123,10 +123,9 @@ export class ProtectedCall {
   private async kept(value: unknown): Promise<IdempotencyStoredResponse> {
     const { transport, context, plan } = this.parts;
     const stored = await transport.store({ kind: 'value', value }, context);
-    if ('unstorable' in stored)
-      throw new TypeError(`${plan.source}() cannot keep its answer: it ${stored.unstorable}.`);
+    if (!('unstorable' in stored)) return stored;
 
-    return stored;
+    throw new TypeError(`${plan.source}() cannot keep its answer: it ${stored.unstorable}.`);
   }
 
   private async choiceOf(end: HandlerEnd, held: HeldCall): Promise<Choice> {

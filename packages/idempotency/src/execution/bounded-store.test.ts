@@ -193,10 +193,15 @@ describe('A lock whose answer is slow', () => {
     expect([found.state, store.count('extend')]).toEqual(['acquired', 1]);
   });
 
-  it('is none any more when its time was over: the key is in use', async () => {
-    const { store, found } = await acquire(3_000);
+  it('is none any more when its time was over, which is told with its remedy', async () => {
+    const { store, bounded: bound } = bounded();
+    store.script('acquire', { answers: 3_000 });
+    const failed = expect(bound.acquire({ ...CLAIM, lockTtl: 3_000 })).rejects.toThrow(
+      'granted a lock of 3000ms after 3000ms, when it was over: lockTtl is too short for this store',
+    );
 
-    expect(found).toEqual({ state: 'in-flight', fingerprint: 'print' });
+    await pass(3_000);
+    await failed;
     expect(store.memory.size).toBe(0);
   });
 

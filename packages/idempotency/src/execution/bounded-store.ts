@@ -16,6 +16,17 @@ export class IdempotencyStoreTimeoutError extends Error {
   }
 }
 
+/** A lock that was granted when its time was over: by now somebody else may have the key. */
+export class LateLockError extends Error {
+  constructor(lockTtl: number, tookMs: number) {
+    super(
+      `The idempotency store granted a lock of ${lockTtl}ms after ${Math.round(tookMs)}ms, when it was over: ` +
+        'lockTtl is too short for this store',
+    );
+    this.name = 'LateLockError';
+  }
+}
+
 /** A timer that comes later than this was held up, and so may have been the answer that it waits for. */
 const LATE_MS = 50;
 
@@ -29,7 +40,11 @@ export class BoundedStore {
     readonly timeoutMs: number,
   ) {}
 
-  /** Of a call that fails, no lock stays behind, as far as anybody can reach the store. */
+  /**
+   * Of a call that fails, no lock stays behind, as far as anybody can reach the store.
+   *
+   * @throws LateLockError when the lock was over before anybody could hold it.
+   */
   async acquire(claim: LockClaim): Promise<IdempotencyAcquireResult> {
     const since = now();
     const asked = this.ask(claim);
@@ -38,12 +53,12 @@ export class BoundedStore {
       // By when the answer came, the time of the lock may have been over.
       const isFresh = now() - since < beatMs(claim.lockTtl);
       if (found.state !== 'acquired' || isFresh || (await this.isAlive(claim))) return found;
-
-      return { state: 'in-flight', fingerprint: claim.fingerprint };
     } catch (error) {
       this.withdraw(claim, asked, error);
       throw error;
     }
+
+    throw new LateLockError(claim.lockTtl, now() - since);
   }
 
   /** As `acquire()`, for an owner to whom the lock is welcome whenever it comes. */

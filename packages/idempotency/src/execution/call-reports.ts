@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
 import { show } from 'holdfast/binding';
 import { createHash } from 'node:crypto';
 import type { IdempotencyEvent, IdempotencyEvents, IdempotencyReleasedEvent } from '../idempotency.events.js';
+import { log } from '../log.js';
 import type { KeyedCall } from './keyed-call.js';
 import type { IdempotencyRejectedError } from './rejection.js';
 import { IdempotencyStoreTimeoutError, type StoreMethod } from './bounded-store.js';
@@ -11,8 +11,6 @@ type Told<Type extends IdempotencyEvent['type']> = Omit<
   Extract<IdempotencyEvent, { readonly type: Type }>,
   'context' | 'handler' | 'key' | 'scope' | 'type'
 >;
-
-export const logger = new Logger('IdempotencyModule');
 
 /** What is told about one call, in events and logs. */
 export class CallReports {
@@ -107,15 +105,6 @@ export class CallReports {
       ...(scope === undefined ? {} : { scope }),
       ...fields,
     } as unknown as IdempotencyEvent);
-  }
-}
-
-/** An application's own logger may throw, and no key stays locked for that. */
-function log(level: 'error' | 'warn', ...lines: readonly [message: string, detail?: string]): void {
-  try {
-    logger[level](...lines);
-  } catch {
-    // Where it could be told is just what does not work.
   }
 }
 

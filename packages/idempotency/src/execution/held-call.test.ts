@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { answer, Machine, MINUTE, pass, STORE_TIMEOUT, takeLog, useMachine } from '../../test/machine.js';
 import { HANGS, rejects } from '../../test/scripted-store.js';
 import type { IdempotencyStore } from '../store.js';
-import { logger } from './call-reports.js';
+import { logger } from '../log.js';
 import { currentCall } from './held-call.js';
 import { IdempotencyLockLostError } from './lock.js';
 

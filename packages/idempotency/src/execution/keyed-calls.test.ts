@@ -140,6 +140,20 @@ describe('Without its store a call', () => {
     expect(machine.running.size).toBe(0);
   });
 
+  it.each(['fail', 'run'] as const)(
+    'is in use, and the operator told why, when its lock is over before it is granted (%s)',
+    async (onStoreError) => {
+      const machine = new Machine();
+      machine.store.script('acquire', { answers: 200 });
+      const refused = refusalOf(machine.calls.admit(machine.call({ lockTtl: 100, onStoreError }), stays));
+      await pass(200);
+
+      expect(await refused).toMatchObject({ code: 'IDEMPOTENCY_KEY_IN_USE', status: 409 });
+      expect(machine.events$).toEqual(['store-error:acquire', 'rejected:IDEMPOTENCY_KEY_IN_USE']);
+      expect(takeLog()).toEqual(['error: Payments.create, key k: the store failed in acquire()']);
+    },
+  );
+
   it("runs unprotected with onStoreError: 'run'", async () => {
     const machine = new Machine();
     machine.store.script('acquire', rejects(new Error('down')));

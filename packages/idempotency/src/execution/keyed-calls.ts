@@ -5,7 +5,7 @@ import type { RecordCodec } from '../record/record-codec.js';
 import { decodeValue } from '../record/stored-value.js';
 import type { IdempotencyStoredResponse } from '../store.js';
 import { IdempotencyStoreFullError } from '../stores/store-full-error.js';
-import type { BoundedStore, LockClaim } from './bounded-store.js';
+import { LateLockError, type BoundedStore, type LockClaim } from './bounded-store.js';
 import { CallReports } from './call-reports.js';
 import { currentCall, HeldCall } from './held-call.js';
 import type { KeyedCall } from './keyed-call.js';
@@ -84,6 +84,11 @@ export class KeyedCalls {
       return { kind: 'replay', response: this.read(call, found.response, reports) };
     } catch (error) {
       if (error instanceof IdempotencyRejectedError) throw error;
+      if (error instanceof LateLockError) {
+        // Another call may run by now. Where that goes on, none ever runs, and somebody has to know why.
+        reports.storeFailed('acquire', error, now() - since);
+        return { kind: 'busy' };
+      }
       return this.withoutStore(call, reports, { error, duration: now() - since });
     }
   }

@@ -1,7 +1,7 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { ConnectedMicroservices, INHERIT_REMEDY } from 'holdfast/nest';
-import { logger } from '../execution/call-reports.js';
+import { logger } from '../log.js';
 import { IdempotencyInterceptor } from '../idempotency.interceptor.js';
 
 /** Made while instances are made, before a microservice can be connected. */

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { isThenable } from 'holdfast/binding';
 import type { IdempotencyContext, IdempotencyKeySource } from '../idempotency.options.js';
 import { readKey, type KeyReading } from '../key/idempotency-key.js';
 import { settingFor, type HandlerSettings } from '../settings.js';
@@ -57,7 +58,7 @@ export function isGiven(value: unknown): boolean {
 }
 
 function readFound(found: unknown): KeyReading | Promise<KeyReading> {
-  return found instanceof Promise ? found.then(readKey) : readKey(found);
+  return isThenable(found) ? Promise.resolve(found).then(readKey) : readKey(found);
 }
 
 /** What lies at a path of own properties; `undefined` where it leads nowhere. */

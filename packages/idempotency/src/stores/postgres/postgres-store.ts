@@ -1,6 +1,6 @@
-import { Logger } from '@nestjs/common';
 import type { Duration } from 'holdfast';
 import { parseDuration, rejectUnknown, requireCount, requireObject } from 'holdfast/binding';
+import { log } from '../../log.js';
 import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../../store.js';
 import { requireQueryable, runInsistently, runOn, type PostgresQueryable, type Run } from './queryable.js';
 import { PostgresRecords } from './records.js';
@@ -163,7 +163,7 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
     // Twice what can have been added since: a backlog grows less.
     this.prune(2 * this.#pruneEvery)
       .catch((error: unknown) => {
-        new Logger('IdempotencyModule').warn(`Expired idempotency keys were not pruned: ${String(error)}`);
+        log('warn', `Expired idempotency keys were not pruned: ${String(error)}`);
       })
       .finally(() => (this.#pruning = false));
   }

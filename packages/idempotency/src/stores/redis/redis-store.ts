@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Logger, type OnModuleInit } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
 import { OptionError, rejectUnknown, requireBoolean, requireObject, show } from 'holdfast/binding';
+import { log } from '../../log.js';
 import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../../store.js';
 import { ScriptRunner, textOf, type RedisClient } from './redis-client.js';
 import { ACQUIRE, COMPLETE, EXTEND, MEMORY, RELEASE, type RedisScript } from './scripts.js';
@@ -81,7 +82,8 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     const policy = /^maxmemory_policy:(\S+)/m.exec(textOf(reply) ?? '')?.[1];
     if (policy === undefined) throw unexpected(MEMORY, reply);
     if (policy !== 'noeviction') {
-      logger.warn(
+      log(
+        'warn',
         `Redis may drop idempotency records when its memory is full, and their calls would run twice: its maxmemory-policy ` +
           `is ${policy}. Set it to noeviction, or give idempotency a Redis of its own.`,
       );
@@ -94,7 +96,8 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     try {
       await this.checkEviction();
     } catch (error) {
-      logger.warn(
+      log(
+        'warn',
         `Whether Redis may drop idempotency records could not be found out (${messageOf(error)}). See that its ` +
           'maxmemory-policy is noeviction, and set checkEviction: false.',
       );
@@ -127,8 +130,6 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     return `${this.#instance}:${this.#calls}`;
   }
 }
-
-const logger = new Logger('IdempotencyModule');
 
 function requirePrefix(prefix: unknown): string {
   if (typeof prefix === 'string' && prefix !== '' && !/[{}]/.test(prefix)) return prefix;

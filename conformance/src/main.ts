@@ -1,17 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { GUARANTEES } from './guarantees/index.js';
-import { LIBRARIES } from './libraries.js';
+import { absence, LIBRARIES } from './libraries.js';
 import { comparisonPage, guaranteesPage, resultsPage } from './pages.js';
 import { resultsOf, type LibraryResults } from './results.js';
 
 const results: LibraryResults[] = [];
 const absent: string[] = [];
-for (const { name, load } of LIBRARIES) {
-  try {
-    results.push(await resultsOf(await load(), GUARANTEES));
-  } catch (error) {
-    absent.push(`${name} does not run on Node ${process.versions.node}: ${String(error)}`);
-  }
+for (const library of LIBRARIES) {
+  const missing = absence(library);
+  if (missing === undefined) results.push(await resultsOf(await library.load(), GUARANTEES));
+  else absent.push(missing);
 }
 
 const date = new Date().toISOString().slice(0, 10);

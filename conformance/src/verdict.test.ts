@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setMaxListeners } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { NotOffered } from './adapter.js';
 import { holdfast } from './adapters/holdfast.js';
@@ -65,9 +66,27 @@ describe('The verdict on a library', () => {
     });
   });
 
+  it('is that it fails when the scenario waits for what never comes', async () => {
+    const check = (): Promise<void> => new Promise(() => {});
+    expect(await verdictOf(checking(check), holdfast)).toEqual({
+      kind: 'fails',
+      because: 'never settled, however much time passed',
+    });
+  });
+
+  it('is that it is not offered when a call that the scenario only looks at says so', async () => {
+    const check = async (): Promise<void> => {
+      await Promise.reject(new NotOffered('not this side of it')).catch(() => {});
+      assert.fail('the call was rejected');
+    };
+    expect(await verdictOf(checking(check), holdfast)).toEqual({ kind: 'not offered', because: 'not this side of it' });
+  });
+
   it('is that it fails when listeners pile up, which is not printed', async () => {
     const check = async (): Promise<void> => {
       const { signal } = new AbortController();
+      // From Node 24 on a signal has no limit of its own.
+      setMaxListeners(10, signal);
       for (let count = 0; count < 11; count += 1) signal.addEventListener('abort', () => {});
     };
     expect(await verdictOf(checking(check), holdfast)).toMatchObject({

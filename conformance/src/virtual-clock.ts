@@ -21,6 +21,8 @@ const TURNS = 20;
 export class InstalledClock implements VirtualClock {
   private readonly clock: Clock;
   private startedAt: number;
+  /** How often something was asked of it. */
+  moves = 0;
 
   constructor() {
     this.clock = install({
@@ -52,6 +54,7 @@ export class InstalledClock implements VirtualClock {
   }
 
   async settle(): Promise<void> {
+    this.moves += 1;
     for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 

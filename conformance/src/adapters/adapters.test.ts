@@ -1,12 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../adapter.js';
 import { InstalledClock } from '../virtual-clock.js';
 import { observe } from '../observed.js';
-import { LIBRARIES } from '../libraries.js';
+import { GUARANTEES } from '../guarantees/index.js';
+import { absence, LIBRARIES } from '../libraries.js';
+import { resultsOf } from '../results.js';
 import { BREAKER, fail, failing, fine, hanging } from '../works.js';
 
-const [MAJOR = 0] = process.versions.node.split('.').map(Number);
-const MISSING = MAJOR < 22 ? ' (skipped: cockatiel, opossum, undici and the p- packages need Node 22)' : '';
 const BACKOFF = { delayMs: 10, factor: 2, maxDelayMs: 100, jitter: false };
 
 async function withClock(run: (clock: InstalledClock) => Promise<void>): Promise<void> {
@@ -49,7 +50,8 @@ const REACHES: Readonly<Partial<Record<keyof Adapter, (library: Adapter, clock: 
   rateLimit: async (library, clock) => {
     // A library that lets calls wait, or one that refuses them.
     const maxWaitMs = library.name === 'nestjs-resilience' ? 0 : 10_000;
-    const call = observe(library.rateLimit?.({ limit: 1, intervalMs: 1_000, maxWaitMs }).run(fine) ?? failing());
+    const limit = library.rateLimit?.({ limit: 1, intervalMs: 1_000, maxWaitMs });
+    const call = observe(limit?.run(fine) ?? failing());
     await clock.settle();
     expect(call.value).toBe('fine');
   },
@@ -60,14 +62,39 @@ const REACHES: Readonly<Partial<Record<keyof Adapter, (library: Adapter, clock: 
   },
 };
 
-describe.skipIf(MISSING !== '')(`The adapter${MISSING}`, () => {
-  const cases = LIBRARIES.flatMap((library) =>
-    Object.entries(REACHES).map(([feature, check]) => ({ library, feature, check })),
-  );
+const CASES = LIBRARIES.flatMap((library) =>
+  Object.entries(REACHES).map(([feature, check]) => ({ library, feature, check, why: absence(library) ?? '' })),
+);
 
-  it.each(cases)('of $library.name reaches its $feature, or leaves it out', async ({ library, feature, check }) => {
+describe('The adapter', () => {
+  it.for(CASES)('of $library.name reaches its $feature, or leaves it out', async (given, { skip }) => {
+    const { library, feature, check, why } = given;
+    if (why !== '') skip(why);
     const adapter = await library.load();
     expect(adapter.name).toBe(library.name);
     if (adapter[feature as keyof Adapter] !== undefined) await withClock((clock) => check(adapter, clock));
+  });
+});
+
+const SIGNS = { holds: 'holds', fails: '**fails**', 'not offered': '–' } as const;
+
+/** A column of the written report, without its head and its sum. */
+function reported(name: string): readonly (string | undefined)[] {
+  const report = readFileSync(new URL('../../RESULTS.md', import.meta.url), 'utf8');
+  const [head = [], , ...rows] = report
+    .split('\n')
+    .flatMap((line) => (line.startsWith('|') ? [line.split(' | ')] : []));
+  const column = head.findIndex((cell) => cell.startsWith(`${name} `));
+
+  return rows.slice(0, -1).map((cells) => cells[column]?.replace(/ \|$/, ''));
+}
+
+describe('The verdicts', () => {
+  const libraries = LIBRARIES.map((library) => ({ library, why: absence(library) ?? '' }));
+
+  it.for(libraries)('on $library.name are those of the report, in another order too', async (given, { skip }) => {
+    if (given.why !== '') skip(given.why);
+    const { verdicts } = await resultsOf(await given.library.load(), GUARANTEES.toReversed());
+    expect(verdicts.toReversed().map(({ kind }) => SIGNS[kind])).toEqual(reported(given.library.name));
   });
 });

@@ -98,7 +98,11 @@ function breaker(spec: BreakerSpec): BreakerPolicy {
     return error instanceof NoPermit || recordIf?.(error) === false ? CircuitBreaker.ignored : CircuitBreaker.failure();
   };
   return Object.assign(new EffectPolicy((effect) => made.execute(effect, { key: KEY, classify })), {
-    state: () => STATES[Effect.runSync(made.state(KEY))._tag],
+    state: () => {
+      const state = Effect.runSync(made.state(KEY));
+      // It reads open until the next call, and tells by a rest of zero that its time is over.
+      return state._tag === 'Open' && Duration.isZero(state.retryAfter) ? 'half-open' : STATES[state._tag];
+    },
     onState: (listener: (state: 'closed' | 'open' | 'half-open') => void) =>
       void Effect.runFork(Stream.runForEach(made.transitions, ({ to }) => Effect.sync(() => listener(STATES[to])))),
   });
@@ -189,7 +193,8 @@ export const effect: Adapter = {
   settings: {
     retry: 'Effect.retry with Schedule.min of exponential and spaced, before and after Schedule.jittered, times, while',
     timeout: 'Effect.timeout; runPromise with the caller’s signal',
-    breaker: 'CircuitBreaker.rate of the last calls, classify: what is not recorded is ignored',
+    breaker:
+      'CircuitBreaker.rate of the last calls, classify: what is not recorded is ignored; open with a retryAfter of zero is half-open',
     bulkhead: 'Semaphore: withPermit, and withPermitsIfAvailable where there is no queue',
     rateLimit: 'RateLimiter with token-bucket, onExceeded fail or delay',
     fallback: 'Effect.catchIf',

@@ -86,8 +86,26 @@ export class PaymentKeysInRedis extends RedisIdempotencyStore {
   }
 }
 
-export function connectRedis(url: string): Redis {
+@Global()
+@Module({
+  providers: [PaymentKeysInRedis, { provide: Redis, useFactory: () => connectRedis(process.env.REDIS_URL) }],
+  exports: [Redis, PaymentKeysInRedis],
+})
+export class RedisModule implements OnApplicationShutdown {
+  constructor(@Inject(Redis) private readonly client: Redis) {}
+
+  onApplicationShutdown(): void {
+    this.client.disconnect();
+  }
+}
+
+async function connectRedis(url = 'redis://localhost:6379'): Promise<Redis> {
   // While Redis is away, calls are refused with 503 at once; waiting for it would hold up every one of them.
-  return new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 1 });
+  const client = new Redis(url, { lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 1 });
+  client.on('error', (error) => new Logger('Redis').warn(error.message));
+  // Without a queue, what is asked before the connection stands would fail.
+  await client.connect();
+
+  return client;
 }
 // #endregion

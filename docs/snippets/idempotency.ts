@@ -33,6 +33,8 @@ export class PaymentsController {
 // #endregion
 
 // #region whole-class
+import { Resilience } from '@nestjs/resilience';
+
 @Controller('refunds')
 @Idempotent({ required: true })
 export class RefundsController {
@@ -44,6 +46,7 @@ export class RefundsController {
   }
 
   @Post()
+  @Resilience('bank') // a preset of the module
   refund(@Body() body: { amount: number }): Promise<Payment> {
     return this.bank.charge(-body.amount);
   }

@@ -34,7 +34,8 @@ Other ways to be in trouble are {"mode":"fail","status":503} and {"mode":"slow",
 What reached the carrier, and what of it was cancelled:
   curl ${carrierUrl}/stats
 Book a shipment: 503 with Retry-After while the breaker is open, 201 otherwise. Sent again, also to a shop that was started anew,
-it gets the same 201 with Idempotent-Replayed: true, and the carrier hears nothing of it; another key books anew:
+it gets the same 201 with Idempotent-Replayed: true, and the carrier hears nothing of it. With another key it is
+asked again, and answers with the same shipment, since it knows the order by its id:
   ${booking('5f1c2a9e-shipment-1001', '1001')}
 The same key for another order is a mistake of the client, and a 422:
   ${booking('5f1c2a9e-shipment-1001', '1002')}

@@ -221,7 +221,7 @@ describe('the table of the events of keys', () => {
     await run('a', () => 1);
     await run('a', () => 1);
     await run('a', () => 1, 2);
-    await run('b', () => run('b', () => 1));
+    await Promise.all([run('b', () => 1), run('b', () => 1)]);
     await run('c', () => Promise.reject(new Error('down')));
     vi.spyOn(store, 'acquire').mockRejectedValueOnce(new Error('down'));
     await run('d', () => 1);

@@ -19,6 +19,7 @@ import { EMPTY, of } from 'rxjs';
 import { beforeEach, expect, it } from 'vitest';
 import type { CallOptions } from '../fixtures/client.js';
 import { newKey, onBothAdapters, type ApplicationOptions } from '../fixtures/http-application.js';
+import { IS_NEST_11 } from '../fixtures/nest-version.js';
 
 /** What responses of Express and Fastify have in common, for handlers. */
 interface AnyResponse {
@@ -379,12 +380,12 @@ function isOfBoot(warning: string): boolean {
 }
 
 onBothAdapters('An answer of which no copy can be kept', (start) => {
-  it.each([
+  /** Nest 11 sends them as objects without content. */
+  const streams = ['/readable', '/web-stream', '/response', '/iterable'].map((path) => [path, 'is a stream'] as const);
+
+  it.each<readonly [string, string]>([
     ['/file', 'is a stream'],
-    ['/readable', 'is a stream'],
-    ['/web-stream', 'is a stream'],
-    ['/response', 'is a stream'],
-    ['/iterable', 'is a stream'],
+    ...(IS_NEST_11 ? [] : streams),
     ['/own-answer', 'sends its answer itself'],
     ['/later-answer', 'sends its answer itself'],
     ['/next', 'sends its answer itself'],

@@ -2,6 +2,7 @@ import { HttpException, type ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { degradedHeaders } from 'holdfast';
 import {
+  beforeHead,
   degradedMarksOf,
   describeHandler,
   markDegraded,
@@ -145,14 +146,14 @@ export class HttpTransport implements Transport {
     const response = responseOf(context);
     const { retryAfterSeconds, status, code, message } = rejection;
     if (retryAfterSeconds !== undefined) this.setHeader(response, 'Retry-After', String(retryAfterSeconds));
+    this.declareJson(response);
     const { problemType } = this.settings;
     if (problemType === undefined) {
-      this.declareJson(response);
       const body = { statusCode: status, error: STATUS_CODES[status], code, message };
       return new HttpException(body, status, { cause: rejection });
     }
 
-    this.setHeader(response, 'Content-Type', 'application/problem+json');
+    declareProblem(response);
     return new HttpException({ ...problemDetails(rejection, problemType) }, status, { cause: rejection });
   }
 
@@ -181,7 +182,8 @@ export class HttpTransport implements Transport {
   private declareJson(response: HttpResponse): void {
     const declared = response.getHeader?.('content-type');
     if (typeof declared === 'string' && !declared.startsWith('application/json')) {
-      this.setHeader(response, 'Content-Type', 'application/json; charset=utf-8');
+      // To the letter: adapters of Nest 11 warn of all else, and servers add the charset.
+      this.setHeader(response, 'Content-Type', 'application/json');
     }
   }
 
@@ -201,6 +203,15 @@ export class HttpTransport implements Transport {
     this.byThemselves.set(method, answers);
     return answers;
   }
+}
+
+/** When it leaves: adapters of Nest 11 allow an object that is an error no type but that of JSON. */
+function declareProblem(response: HttpResponse): void {
+  beforeHead(rawResponse(response), (head) => {
+    const type = head.getHeader('content-type');
+    if (typeof type !== 'string') return;
+    head.setHeader('content-type', type.replace(/^application\/json/, 'application/problem+json'));
+  });
 }
 
 function declaredRedirect(context: ExecutionContext): Redirect | undefined {

@@ -63,17 +63,31 @@ describe('A lock', () => {
     await held.settle(answer(1));
   });
 
-  it('is renewed by one call at a time: a slow store skips beats, and is asked as soon as it has answered', async () => {
+  it('is renewed while an earlier renewal hangs, whatever lockTtl and storeTimeout are', async () => {
+    const machine = new Machine({ storeTimeout: 10_000 });
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.script('extend', HANGS);
+
+    await pass(10_999);
+    expect([machine.store.count('extend'), machine.isLocked, machine.events$]).toEqual([10, true, []]);
+    await pass(1);
+    expect([machine.isLocked, machine.events$]).toEqual([true, ['store-error:extend']]);
+    takeLog();
+    await held.settle(answer(1));
+  });
+
+  it('is renewed by two calls at a time, and not more: the store is asked as soon as it has answered one', async () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
-    machine.store.script('extend', { answers: 2_500 });
+    machine.store.script('extend', { answers: 2_500 }, { answers: 2_500 });
 
     await pass(3_499);
-    expect(machine.store.count('extend')).toBe(1);
-    await pass(1);
     expect(machine.store.count('extend')).toBe(2);
+    await pass(1);
+    expect(machine.store.count('extend')).toBe(3);
     await pass(500);
-    expect([machine.store.count('extend'), machine.isLocked]).toEqual([3, true]);
+    expect([machine.store.count('extend'), machine.isLocked]).toEqual([4, true]);
+    await pass(500);
     await held.settle(answer(1));
   });
 
@@ -207,6 +221,74 @@ describe('A lock that has run out, as while the event loop was held', () => {
     expect([held.lock.signal.aborted, machine.events$]).toEqual([true, ['lock-lost:extend']]);
     await held.settle(answer('mine'));
     expect(machine.kept).toBe('theirs');
+    takeLog();
+  });
+
+  it('is taken anew once, by the first of two renewals that have found nothing', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('extend', { answers: 1_500 }, { answers: 800 });
+    machine.store.script('acquire', { does: 100, answers: 400 });
+    // Asked after 1 and 2 s, answered after 2.5 and 2.8; taken anew and known of after 2.9.
+    await pass(4_000);
+
+    expect([machine.store.count('acquire'), held.lock.signal.aborted, machine.events$]).toEqual([2, false, []]);
+    expect(takeLog()).toHaveLength(1);
+    await held.settle(answer('mine'));
+    expect([machine.kept, machine.events$]).toEqual(['mine', ['stored']]);
+  });
+
+  it('is not lost by a renewal that was asked before, and answers after it was taken anew', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('extend', { does: 0, answers: 2_500 });
+    await pass(3_500);
+
+    expect([machine.store.count('acquire'), held.lock.signal.aborted, machine.isLocked]).toEqual([2, false, true]);
+    expect(takeLog()).toHaveLength(1);
+    await held.settle(answer('mine'));
+  });
+
+  it('is not renewed while it is being taken anew, which would find that it is gone once more', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', { does: 1_200 });
+    await pass(2_199);
+    expect(machine.store.count('extend')).toBe(1);
+    await pass(1);
+
+    expect([machine.store.count('extend'), machine.store.count('acquire')]).toEqual([2, 2]);
+    expect([held.lock.signal.aborted, machine.isLocked, takeLog().length]).toEqual([false, true, 1]);
+    await held.settle(answer('mine'));
+  });
+
+  it('is one’s own when it is found taken by a try that had failed and was done all the same', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', { does: 1_900, answers: 500, error: 'down' }, { does: 1_000 });
+    await pass(3_000);
+
+    expect([machine.store.count('acquire'), held.lock.signal.aborted, machine.isLocked]).toEqual([3, false, true]);
+    await held.settle(answer('mine'));
+    expect([machine.kept, machine.events$]).toEqual(['mine', ['store-error:acquire', 'stored']]);
+    takeLog();
+  });
+
+  it('is lost when another takes it behind a try that had failed', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', rejects('down'));
+    await pass(1_500);
+    await machine.takenByAnother();
+    await pass(500);
+
+    expect([held.lock.signal.aborted, machine.events$]).toEqual([true, ['store-error:acquire', 'lock-lost:extend']]);
+    await held.settle(answer('mine'));
     takeLog();
   });
 

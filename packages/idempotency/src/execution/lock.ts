@@ -19,6 +19,9 @@ export class IdempotencyLockLostError extends Error {
 /** What a process that is going away still claims for its calls: they cannot outlive it by more. */
 const LAST_LOCK_MS = 5_000;
 
+/** One that hangs, as on a connection that died in silence, must not cost the lock; a store that is away is not pressed. */
+const MOST_RENEWALS = 2;
+
 export interface LockParts {
   readonly call: KeyedCall;
   readonly store: BoundedStore;
@@ -29,12 +32,14 @@ export interface LockParts {
 export class Lock {
   private readonly gone = new AbortController();
   private timer: NodeJS.Timeout | undefined = undefined;
-  private extending = false;
+  /** Renewals that the store has not answered yet. */
+  private extending = 0;
   private skipped = false;
   private kept = false;
   private writing = false;
   private heldSince = 0;
-  private retaken = false;
+  private retaking = false;
+  private retakes = 0;
   private joined: IdempotencyStoredPayload | undefined = undefined;
   private ttlMs: number;
 
@@ -83,7 +88,7 @@ export class Lock {
 
   /** Whether it had run out, and was asked for anew: what is found in its place may be itself. */
   get mayBeRetaken(): boolean {
-    return this.retaken;
+    return this.retakes > 0;
   }
 
   /** Whether this is what the transaction has made of it. */
@@ -116,7 +121,8 @@ export class Lock {
     this.ttlMs = LAST_LOCK_MS;
     clearTimeout(this.timer);
     this.schedule();
-    if (this.extending) this.skipped = true;
+    // The short time has to come last.
+    if (this.extending > 0) this.skipped = true;
     else void this.extend();
   }
 
@@ -139,21 +145,23 @@ export class Lock {
     if (!this.canBeHeld) return this.stopHolding();
 
     this.schedule();
-    // A slow store is not asked again before it has answered.
-    if (this.extending) this.skipped = true;
+    if (this.extending === MOST_RENEWALS || this.retaking) this.skipped = true;
     else void this.extend();
   }
 
   private async extend(): Promise<void> {
-    this.extending = true;
+    this.extending += 1;
     const since = now();
+    const { retakes } = this;
     try {
       const { key, owner, lockTtl } = this.claim;
-      if (!(await this.parts.store.extend(key, owner, lockTtl)) && this.kept) await this.retake();
+      const isHeld = await this.parts.store.extend(key, owner, lockTtl);
+      // What was asked before the lock was taken anew says nothing of that one.
+      if (!isHeld && this.kept && this.retakes === retakes) await this.retake();
     } catch (error) {
       if (this.kept) this.parts.reports.storeFailed('extend', error, now() - since);
     } finally {
-      this.extending = false;
+      this.extending -= 1;
     }
     if (!this.skipped || !this.kept) return;
 
@@ -172,15 +180,25 @@ export class Lock {
 
     const { store, reports } = this.parts;
     const since = now();
-    this.retaken = true;
+    this.retakes += 1;
+    this.retaking = true;
     try {
       const found = await store.reacquire(this.claim);
       if (found.state === 'acquired') await this.resumeOrFree();
       else if (found.state === 'completed' && this.isJoined(found.response)) this.letGo();
-      else if (this.kept) this.lose();
+      else if (this.kept && !(await this.isTakenByEarlierTry())) this.lose();
     } catch (error) {
       if (this.kept) reports.storeFailed('acquire', error, now() - since);
+    } finally {
+      this.retaking = false;
     }
+  }
+
+  /** One that failed may have been done later, and then it is this lock that is found. */
+  private async isTakenByEarlierTry(): Promise<boolean> {
+    const { key, owner, lockTtl } = this.claim;
+
+    return this.retakes > 1 && (await this.parts.store.extend(key, owner, lockTtl));
   }
 
   /** Its call may have ended while the lock was on its way. */

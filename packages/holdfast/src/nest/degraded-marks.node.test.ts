@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { degradedMarksOf, markDegraded } from './degraded-marks.js';
+import { degradedMarksOf, keepDegradedMarks, markDegraded } from './degraded-marks.js';
 
 let server: Server | undefined;
 
@@ -63,7 +63,7 @@ describe('marks of a degraded answer', () => {
     expect(headers['x-degraded']).toBe('one=budget;1, two=budget;1');
   });
 
-  it('are the first, of several', async () => {
+  it('are the first, of those who speak of the same', async () => {
     const headers = await headOf((response) => {
       markDegraded(response, () => ({ 'x-degraded': 'first' }));
       markDegraded(response, () => ({ 'x-degraded': 'second', 'x-other': 'second' }));
@@ -71,6 +71,30 @@ describe('marks of a degraded answer', () => {
     });
 
     expect([headers['x-degraded'], headers['x-other']]).toEqual(['first', undefined]);
+  });
+
+  it('list what is missing in each of several parts, under each name, and to caches the first one speaks', async () => {
+    const headers = await headOf((response) => {
+      markDegraded(response, () => ({ 'X-Degraded': 'a=skipped;0', 'cache-control': 'no-store' }));
+      markDegraded(response, () => ({ 'x-degraded': ['b=skipped;0', 'c=skipped;0'] }), 'another part');
+      markDegraded(response, () => ({ 'x-missing': 'd=skipped;0', 'Cache-Control': 'max-age=5' }), 'a third');
+      response.end();
+    });
+
+    expect(headers).toMatchObject({
+      'x-degraded': 'a=skipped;0, b=skipped;0, c=skipped;0',
+      'x-missing': 'd=skipped;0',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it('are no longer for several parts than for one, and tell how many sections of all of them are left out', () => {
+    const long = `${'s'.repeat(1_000)}=skipped;0`;
+    const parts = [`${long}, *=more;3`, long, `${long}, ${long}`, '*=more;4'];
+    const answer = {};
+    for (const [at, list] of parts.entries()) keepDegradedMarks(answer, () => ({ 'x-degraded': list }), at);
+
+    expect(degradedMarksOf(answer)).toEqual({ 'x-degraded': `${long}, ${long}, *=more;9` });
   });
 
   it('take the conditions that a stored answer would be compared by from the request, and no other', async () => {
@@ -84,16 +108,15 @@ describe('marks of a degraded answer', () => {
     expect(left).toEqual(['if-match']);
   });
 
-  it('can be asked for by whoever repeats the answer, and are seen by nobody else', () => {
-    const response = Object.freeze({ writeHead: () => undefined });
+  it('can be asked for by whoever repeats the answer, also of what does not let itself be written to', () => {
     const open = { writeHead: () => undefined } as unknown as ServerResponse;
+    const call = Object.freeze({});
     markDegraded(open, () => ({ 'x-degraded': 'a' }));
+    keepDegradedMarks(call, () => ({ 'x-degraded': 'b' }));
 
-    expect(degradedMarksOf(open)).toEqual({ 'x-degraded': 'a' });
-    expect(Reflect.ownKeys(open).filter((key) => Object.prototype.propertyIsEnumerable.call(open, key))).toEqual([
-      'writeHead',
-    ]);
-    expect(degradedMarksOf(response)).toBeUndefined();
+    expect([open, call].map(degradedMarksOf)).toEqual([{ 'x-degraded': 'a' }, { 'x-degraded': 'b' }]);
+    expect(Reflect.ownKeys(open)).toEqual(['writeHead']);
+    expect(degradedMarksOf({})).toBeUndefined();
   });
 
   it('are not asked of what is no response', () => {

@@ -1,4 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { keepDegradedMarks, markDegraded, type DegradedMarks } from './degraded-marks.js';
 
 /** The part of a selection that tells which fields were asked for. */
 export interface Selection {
@@ -49,10 +51,12 @@ export function operationOf(context: ExecutionContext): object | undefined {
   return objectAt(context, -2);
 }
 
-/** Where drivers and applications put the request. */
+/** Where drivers and applications put the request, and the response. */
 interface OperationContext {
   readonly req?: unknown;
   readonly request?: unknown;
+  readonly res?: unknown;
+  readonly response?: unknown;
   readonly reply?: unknown;
 }
 
@@ -68,8 +72,47 @@ export function rawRequestsIn(operation: object): readonly unknown[] {
   return [req, request, propertyOf(reply, 'request'), handshake].map((one) => propertyOf(one, 'raw') ?? one);
 }
 
+/**
+ * The response of Node that the answer of an operation leaves with; `undefined` where it cannot be reached, as with Apollo
+ * Server on Fastify.
+ *
+ * @param operation Which all resolvers share.
+ */
+export function rawResponseIn(operation: object): ServerResponse | undefined {
+  const { res, response, reply } = operation as OperationContext;
+  const served = rawRequestsIn(operation).find(isRequest);
+  if (served === undefined) return undefined;
+
+  return [res, reply, response, propertyOf(served, 'res')].map((one) => propertyOf(one, 'raw') ?? one).find(isResponse);
+}
+
+/** Whether it is a request of Node. */
+export function isRequest(value: unknown): value is Pick<IncomingMessage, 'headers' | 'socket'> {
+  return isObject(propertyOf(value, 'headers')) && isObject(propertyOf(value, 'socket'));
+}
+
+function isResponse(value: unknown): value is ServerResponse {
+  return typeof propertyOf(value, 'writableEnded') === 'boolean' && typeof propertyOf(value, 'on') === 'function';
+}
+
+/**
+ * Marks the answer of an operation in which something is missing: on its response, or, where that cannot be reached, on
+ * the operation, for a plugin of its server to read.
+ *
+ * @param part As of {@link markDegraded}.
+ */
+export function markOperation(operation: object, read: () => DegradedMarks, part?: unknown): void {
+  const response = rawResponseIn(operation);
+  if (response === undefined) keepDegradedMarks(operation, read, part);
+  else markDegraded(response, read, part);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 function propertyOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+  return isObject(value) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
 const LEAST_ARGUMENTS = 3;

@@ -42,13 +42,16 @@ export { RpcExceptions } from './rpc-exceptions.js';
 export { fieldErrors, withoutStack, type FieldErrorClass } from './field-error.js';
 export { AskedFields, fieldsOf, selectionsOf, type Fragments } from './graphql-selection.js';
 export { beforeHead, type ResponseHead } from './response-head.js';
-export { degradedMarksOf, markDegraded, type DegradedMarks } from './degraded-marks.js';
+export { degradedMarksOf, keepDegradedMarks, markDegraded, type DegradedMarks } from './degraded-marks.js';
 export { isEnvelope, isPartial, partialIn, type AnyPartialResponse } from './partial-answer.js';
 export {
   infoOf,
+  isRequest,
   isSubscribing,
+  markOperation,
   operationOf,
   rawRequestsIn,
+  rawResponseIn,
   pathOf,
   type Directive,
   type GraphqlInfo,

@@ -84,16 +84,38 @@ function requireFieldValue(given: unknown, path: string): void {
   if (!FIELD_VALUE.test(value)) throw new OptionError(path, `${show(value)} can stand in no header. Use 'no-store'.`);
 }
 
+const SEPARATOR = ', ';
+const LEFT_OUT = `${ALL_SECTIONS}=more;`;
+
 function listOf(degraded: readonly DegradedSection[]): string {
+  return bounded(degraded.map(({ section, reason, waitedMs }) => `${section}=${reason};${waitedMs}`));
+}
+
+/** The lists of several answers that leave as one, as bounded as that of each. */
+export function joinLists(lists: readonly string[]): string {
+  const entries = lists.flatMap((list) => list.split(SEPARATOR));
+  const isCount = (entry: string): boolean => entry.startsWith(LEFT_OUT);
+  const leftOut = entries.filter(isCount).map((entry) => Number(entry.slice(LEFT_OUT.length)));
+
+  return bounded(
+    entries.filter((entry) => !isCount(entry)),
+    leftOut.reduce((sum, count) => sum + count, 0),
+  );
+}
+
+/** @param leftOut How many more there would be. */
+function bounded(entries: readonly string[], leftOut = 0): string {
   let list = '';
-  for (const [at, { section, reason, waitedMs }] of degraded.entries()) {
-    const separator = at === 0 ? '' : ', ';
-    const entry = `${separator}${section}=${reason};${waitedMs}`;
-    if (list.length + entry.length > LONGEST_LIST) {
-      return `${list}${separator}${ALL_SECTIONS}=more;${degraded.length - at}`;
-    }
-    list += entry;
+  for (const [at, entry] of entries.entries()) {
+    const next = `${at === 0 ? '' : SEPARATOR}${entry}`;
+    if (list.length + next.length > LONGEST_LIST) return withCount(list, entries.length - at + leftOut);
+
+    list += next;
   }
 
-  return list;
+  return leftOut === 0 ? list : withCount(list, leftOut);
+}
+
+function withCount(list: string, leftOut: number): string {
+  return `${list}${list === '' ? '' : SEPARATOR}${LEFT_OUT}${leftOut}`;
 }

@@ -1,9 +1,11 @@
 import { IntrinsicException, type ExecutionContext } from '@nestjs/common';
 import type { GraphQLResolveInfo } from 'graphql';
 import {
+  degradedMarksOf,
   fieldErrors,
   infoOf,
   isSubscribing,
+  markOperation,
   operationOf,
   PeerPackage,
   rawRequestsIn,
@@ -22,6 +24,7 @@ import { callsAbove, fieldPlace } from './graphql-place.js';
 import { KeptField, revive, type FailedField } from './graphql-types.js';
 import { replayedHttpError } from './http-error.js';
 import { headerLines, type HttpRequest } from './http-exchange.js';
+import { keptMarks } from './kept-marks.js';
 import { isGiven, keyBySetting, valueAt } from './key-source.js';
 import type { CalledHandler, Outcome, Transport, Unstorable } from './transport.js';
 
@@ -124,7 +127,8 @@ export class GraphqlTransport implements Transport {
       if (outcome.kind === 'error' || error instanceof Error) return storedFieldError(error);
 
       const body = await new KeptField(fieldOf(context), operationOf(context)).encode(outcome.value);
-      return { status: SUCCESS, headers: {}, ...(body === undefined ? {} : { body }) };
+      const marks = keptMarks(degradedMarksOf(context));
+      return { status: SUCCESS, headers: {}, ...(body === undefined ? {} : { body }), ...marks };
     } catch (problem) {
       if (problem instanceof NotStorableError) return { unstorable: `gave what cannot be kept: ${problem.message}` };
       throw problem;
@@ -135,6 +139,9 @@ export class GraphqlTransport implements Transport {
     if (stored.error === 'graphql') throw this.failed(stored.body as FailedField);
     if (stored.error !== undefined) throw replayedHttpError(stored);
 
+    const { degraded } = stored;
+    // Beside those of other fields, which have run or were replayed.
+    if (degraded !== undefined) markOperation(contextOf(context), () => degraded, stored);
     return revive(stored.body, fieldOf(context), (field) => this.failed(field));
   }
 

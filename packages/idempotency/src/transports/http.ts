@@ -29,6 +29,7 @@ import {
   type HttpResponse,
 } from './http-exchange.js';
 import { requestedVersion } from './http-version.js';
+import { keptMarks } from './kept-marks.js';
 import { keyBySetting } from './key-source.js';
 import { problemDetails } from './problem-details.js';
 import type { Outcome, Transport, Unstorable } from './transport.js';
@@ -160,7 +161,6 @@ export class HttpTransport implements Transport {
   private storeValue(value: unknown, context: ExecutionContext): IdempotencyStoredResponse {
     const response = responseOf(context);
     const body = encodeValue(value);
-    const degraded = marksOf(value, response);
     const headers = headersOf(response, [...KEPT, ...this.settings.replayHeaders]);
     const redirect = redirectBy(value, context);
 
@@ -168,7 +168,7 @@ export class HttpTransport implements Transport {
       status: redirect?.statusCode ?? response.statusCode,
       headers: redirect?.url === undefined ? headers : { ...headers, location: encodedUrl(redirect.url) },
       ...(body !== undefined && { body }),
-      ...(degraded !== undefined && { degraded }),
+      ...keptMarks(marksOf(value, response)),
     };
   }
 
@@ -239,10 +239,10 @@ function encodedUrl(url: string): string {
 /** What says of this answer that something is missing; without a package that sets it, what the engine has for that. */
 function marksOf(value: unknown, response: HttpResponse): DegradedMarks | undefined {
   const page = partialIn(value);
-  const marks =
-    degradedMarksOf(rawResponse(response)) ?? (page?.partial === true ? degradedHeaders(page.degraded) : undefined);
 
-  return marks && Object.fromEntries(Object.entries(marks).map(([name, mark]) => [name.toLowerCase(), mark]));
+  return (
+    degradedMarksOf(rawResponse(response)) ?? (page?.partial === true ? degradedHeaders(page.degraded) : undefined)
+  );
 }
 
 function asObject(value: unknown): object {

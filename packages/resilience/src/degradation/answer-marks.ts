@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { degradedHeaders, type SectionTiming } from 'holdfast';
+import { degradedHeaders } from 'holdfast';
 import {
   beforeHead,
+  keepDegradedMarks,
   markDegraded,
   type AnyPartialResponse,
   type DegradedMarks,
-  type ResponseHead,
 } from 'holdfast/nest';
-import type { ResponseState } from '../transports/http-response.js';
 import type { DegradedSettings } from './degraded-options.js';
 
 /** What the head of an answer says about its sections. */
@@ -18,28 +17,26 @@ export class AnswerMarks {
   constructor(private readonly settings: DegradedSettings) {}
 
   /** Marks an answer in which something is missing, and says how long its sections took where that is wanted. */
-  mark(page: AnyPartialResponse, { identity }: ResponseState): void {
-    if (identity === undefined || (!page.partial && !this.settings.serverTiming)) return;
+  mark(page: AnyPartialResponse, response: ServerResponse | undefined): void {
+    if (response === undefined || (!page.partial && !this.settings.serverTiming)) return;
 
-    const pages = this.pagesOf(identity);
-    pages.push(page);
-    if (page.partial) markDegraded(identity, () => this.marksOf(pages));
+    const pages = this.add(page, response);
+    if (this.settings.serverTiming && pages.length === 1) addTimings(response, pages);
+    if (page.partial) markDegraded(response, () => this.marksOf(pages));
   }
 
-  private pagesOf(response: ServerResponse): AnyPartialResponse[] {
-    const known = this.pages.get(response);
-    if (known !== undefined) return known;
+  /** Marks what stands for an answer whose head is out of reach, or for a part of one. */
+  keep(page: AnyPartialResponse, subject: object): void {
+    if (!page.partial) return;
 
-    const pages: AnyPartialResponse[] = [];
-    this.pages.set(response, pages);
-    if (this.settings.serverTiming) {
-      beforeHead(response, (head) =>
-        addTimings(
-          head,
-          pages.flatMap(({ timings }) => timings),
-        ),
-      );
-    }
+    const pages = this.add(page, subject);
+    keepDegradedMarks(subject, () => this.marksOf(pages));
+  }
+
+  private add(page: AnyPartialResponse, subject: object): readonly AnyPartialResponse[] {
+    const pages = this.pages.get(subject) ?? [];
+    this.pages.set(subject, pages);
+    pages.push(page);
 
     return pages;
   }
@@ -55,11 +52,13 @@ export class AnswerMarks {
 }
 
 /** Beside those that the application has measured. Names of sections are tokens, and reasons are codes. */
-function addTimings(head: ResponseHead, timings: readonly SectionTiming[]): void {
-  const measured = head.getHeader('Server-Timing');
-  const entries = timings.map(
-    ({ section, ms, reason }) => `${section};dur=${ms}${reason === undefined ? '' : `;desc="${reason}"`}`,
-  );
+function addTimings(response: ServerResponse, pages: readonly AnyPartialResponse[]): void {
+  beforeHead(response, (head) => {
+    const measured = head.getHeader('Server-Timing');
+    const entries = pages
+      .flatMap(({ timings }) => timings)
+      .map(({ section, ms, reason }) => `${section};dur=${ms}${reason === undefined ? '' : `;desc="${reason}"`}`);
 
-  head.setHeader('Server-Timing', [...(measured === undefined ? [] : [measured]), ...entries].flat().join(', '));
+    head.setHeader('Server-Timing', [...(measured === undefined ? [] : [measured]), ...entries].flat().join(', '));
+  });
 }

@@ -1,17 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isClientGone, onClientGone } from 'holdfast/binding';
-import { rawRequestsIn } from 'holdfast/nest';
+import { isRequest, rawRequestsIn, rawResponseIn } from 'holdfast/nest';
 import type { Exchange } from './transport.js';
 
 type Request = Pick<IncomingMessage, 'headers' | 'socket'> & { readonly stream?: unknown };
 type Response = Pick<ServerResponse, 'headersSent' | 'writableEnded' | 'writableFinished' | 'on' | 'off'>;
-
-/** Where drivers and applications put the answer. */
-interface OperationContext {
-  readonly res?: unknown;
-  readonly response?: unknown;
-  readonly reply?: unknown;
-}
 
 /**
  * The HTTP request that an operation came with, or the handshake of its WebSocket. Its answer is that of all fields
@@ -25,14 +18,11 @@ export class GraphqlExchange implements Exchange {
   ) {}
 
   /** `undefined` where the context has no request of Node's. */
-  static in(context: OperationContext | undefined): GraphqlExchange | undefined {
-    if (context === undefined) return undefined;
+  static in(operation: object | undefined): GraphqlExchange | undefined {
+    if (operation === undefined) return undefined;
 
-    const served = rawRequestsIn(context).find(isRequest);
-    if (served === undefined) return undefined;
-
-    const { res, response, reply } = context;
-    return new GraphqlExchange(served, [res, reply, response, propertyOf(served, 'res')].map(rawOf).find(isResponse));
+    const served = rawRequestsIn(operation).find(isRequest);
+    return served && new GraphqlExchange(served, rawResponseIn(operation));
   }
 
   /** A WebSocket was asked for long before the operations on it, which have no headers of their own. */
@@ -79,19 +69,6 @@ type Connection = NonNullable<Parameters<typeof isClientGone>[1]['stream']>;
 
 function isConnection(value: unknown): value is Connection {
   return typeof propertyOf(value, 'on') === 'function' && typeof propertyOf(value, 'destroyed') === 'boolean';
-}
-
-/** Frameworks wrap Node's objects. */
-function rawOf(value: unknown): unknown {
-  return propertyOf(value, 'raw') ?? value;
-}
-
-function isRequest(value: unknown): value is Request {
-  return isObject(propertyOf(value, 'headers')) && isObject(propertyOf(value, 'socket'));
-}
-
-function isResponse(value: unknown): value is Response {
-  return typeof propertyOf(value, 'writableEnded') === 'boolean' && typeof propertyOf(value, 'on') === 'function';
 }
 
 function propertyOf(value: unknown, name: string): unknown {

@@ -1,15 +1,8 @@
-import { degradedHeaders, type DegradedSection } from 'holdfast';
-import type { DegradedSettings } from '../degradation/degraded-options.js';
+import { degradedMarksOf } from 'holdfast/nest';
 
 /** An error of GraphQL that knows its place in the answer. */
 export interface PlacedError {
   toJSON(): object;
-}
-
-/** What is to be said of one operation's answer, beside what its resolvers return. */
-interface Notes {
-  readonly errors: PlacedError[];
-  readonly degraded: DegradedSection[];
 }
 
 /** As Apollo Server calls it when an answer is about to leave. */
@@ -32,41 +25,25 @@ interface MercuriusContext {
  * the server's help: Mercurius takes them in the context, and Apollo Server asks its plugins.
  */
 export class GraphqlNotes {
-  private readonly notes = new WeakMap<object, Notes>();
-
-  constructor(private readonly settings: DegradedSettings) {}
+  private readonly errors = new WeakMap<object, PlacedError[]>();
 
   addError(operation: object, error: PlacedError): void {
     const { errors } = operation as MercuriusContext;
     if (errors === null || Array.isArray(errors)) (operation as MercuriusContext).errors = [...(errors ?? []), error];
-    else this.of(operation).errors.push(error);
+    else this.errors.set(operation, [...(this.errors.get(operation) ?? []), error]);
   }
 
-  /** For an answer whose headers only the server can reach. */
-  addDegraded(operation: object, degraded: readonly DegradedSection[]): void {
-    this.of(operation).degraded.push(...degraded);
-  }
-
-  /** Of Apollo Server. */
+  /** Of Apollo Server: also the marks of an answer whose headers only the server can reach. */
   writeInto({ contextValue, response }: ApolloAnswer): void {
-    const notes = this.notes.get(contextValue as object);
-    if (notes === undefined) return;
-
-    const { header: name, cacheControl } = this.settings;
-    for (const [key, value] of Object.entries(degradedHeaders(notes.degraded, { name, cacheControl }))) {
-      response.http.headers.set(key, value);
+    const operation = contextValue as object;
+    for (const [name, value] of Object.entries(degradedMarksOf(operation) ?? {})) {
+      response.http.headers.set(name, [value].flat().join(', '));
     }
-    if (notes.errors.length === 0) return;
+    const errors = this.errors.get(operation);
+    if (errors === undefined) return;
 
     const { body } = response;
     const result = body.kind === 'single' ? body.singleResult : body.initialResult;
-    result.errors = [...(result.errors ?? []), ...notes.errors.map((error) => error.toJSON())];
-  }
-
-  private of(operation: object): Notes {
-    const notes = this.notes.get(operation) ?? { errors: [], degraded: [] };
-    this.notes.set(operation, notes);
-
-    return notes;
+    result.errors = [...(result.errors ?? []), ...errors.map((error) => error.toJSON())];
   }
 }

@@ -8,6 +8,7 @@ import {
   isSubscribing,
   operationOf,
   PeerPackage,
+  rawResponseIn,
   withoutStack,
   type GraphqlInfo,
   type HandlerKinds,
@@ -16,7 +17,6 @@ import { messageToClients, retryAfterSeconds, statusOf } from './client-answer.j
 import { GraphqlExchange } from './graphql-exchange.js';
 import type { GraphqlNotes, PlacedError } from './graphql-notes.js';
 import { isPlain, PartialFields, partialsAskedFor, type MissingField } from './graphql-partial.js';
-import { ResponseState } from './http-response.js';
 import { binding } from '../binding.js';
 import type { Transport } from './transport.js';
 
@@ -94,9 +94,11 @@ export class GraphqlTransport implements Transport {
     if (operation === undefined || info === undefined) return;
 
     for (const page of partialsAskedFor(answer, info)) {
-      const response = this.exchangeOf(context)?.response;
-      if (response !== undefined) this.marks.mark(page, new ResponseState(response, undefined));
-      else if (page.partial) this.notes.addDegraded(operation, page.degraded);
+      // That of the field by itself, for whoever is to repeat it in another answer.
+      this.marks.keep(page, context);
+      const response = rawResponseIn(operation);
+      if (response === undefined) this.marks.keep(page, operation);
+      else this.marks.mark(page, response);
     }
   }
 

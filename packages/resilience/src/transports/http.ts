@@ -44,7 +44,7 @@ export class HttpTransport implements Transport {
 
   mark(answer: unknown, context: ExecutionContext): void {
     const page = partialIn(answer);
-    if (page !== undefined) this.marks.mark(page, this.exchangeOf(context));
+    if (page !== undefined) this.marks.mark(page, this.exchangeOf(context).identity);
   }
 }
 

@@ -27,7 +27,7 @@ export class Transports {
       }),
     );
     this.grpc = new GrpcTransport(exceptions);
-    this.graphqlNotes = new GraphqlNotes(settings.degraded);
+    this.graphqlNotes = new GraphqlNotes();
     this.byType = new Map<string, Transport>([
       ['http', new HttpTransport(adapterHost, settings.degraded)],
       ['graphql', new GraphqlTransport(settings.degraded, this.graphqlNotes)],

@@ -102,11 +102,14 @@ describe('The store in Redis reads', () => {
     expect(await new RedisIdempotencyStore(scripted(bytes('yes'))).release('key', 'owner')).toBe(true);
   });
 
-  it('an answer that is no JSON as one that nobody can read, not as an error of the store', async () => {
-    expect(await acquire(scripted(['completed', 'print', '{"status":2']))).toEqual({
+  it.each([
+    ['is no JSON', '{"status":2', '{"status":2'],
+    ['is gone', null, undefined],
+  ])('an answer that %s as one that nobody can read, not as an error of the store', async (_what, kept, response) => {
+    expect(await acquire(scripted(['completed', 'print', kept]))).toStrictEqual({
       state: 'completed',
       fingerprint: 'print',
-      response: '{"status":2',
+      response,
     });
   });
 
@@ -117,8 +120,8 @@ describe('The store in Redis reads', () => {
     [[], '[]'],
     [['in-flight'], '["in-flight"]'],
     [['in-flight', null], '["in-flight", null]'],
-    [['completed', 'print'], '["completed", "print"]'],
-    [['completed', 'print', null], '["completed", "print", null]'],
+    [['completed'], '["completed"]'],
+    [['completed', null, '{}'], '["completed", null, "{}"]'],
     [['stolen', 'print'], '["stolen", "print"]'],
   ])('no result from %j', async (reply, shown) => {
     await expect(acquire(scripted(reply))).rejects.toThrow(

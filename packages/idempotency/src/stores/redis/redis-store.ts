@@ -49,7 +49,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     const [state, found, response] = (Array.isArray(reply) ? reply : []).map(textOf);
     if (state === 'acquired') return { state };
     if (state === 'in-flight' && found !== undefined) return { state, fingerprint: found };
-    if (state === 'completed' && found !== undefined && response !== undefined) {
+    if (state === 'completed' && found !== undefined) {
       return { state, fingerprint: found, response: parse(response) };
     }
 
@@ -140,10 +140,13 @@ function requirePrefix(prefix: unknown): string {
   );
 }
 
-/** What is no JSON was not written here. It is handed on as it is: as an answer that cannot be read, not as no answer. */
-function parse(response: string): IdempotencyStoredPayload {
+/**
+ * What is no JSON, or is missing, was not written here. It is handed on as it is: as an answer that cannot be read, not as a
+ * store that fails.
+ */
+function parse(response: string | undefined): IdempotencyStoredPayload {
   try {
-    return JSON.parse(response) as IdempotencyStoredPayload;
+    return JSON.parse(response as string) as IdempotencyStoredPayload;
   } catch {
     return response as unknown as IdempotencyStoredPayload;
   }

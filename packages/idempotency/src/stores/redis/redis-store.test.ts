@@ -89,6 +89,17 @@ describe('The store in Redis sends a script', () => {
   });
 });
 
+describe('The start of an application with the store in Redis', () => {
+  it('asks once whether it may evict, also when Nest starts it again for a microservice', () => {
+    const client = scripted('maxmemory_policy:noeviction', 'maxmemory_policy:noeviction');
+    const store = new RedisIdempotencyStore(client);
+    store.onModuleInit();
+    store.onModuleInit();
+
+    expect(client.evalSha).toHaveBeenCalledOnce();
+  });
+});
+
 describe('The store in Redis reads', () => {
   it('texts that come as bytes', async () => {
     const bytes = (text: string): Buffer => Buffer.from(`..${text}`).subarray(2);

@@ -34,6 +34,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
   readonly #checksEviction: boolean;
   readonly #instance = randomUUID();
   #calls = 0;
+  #eviction: Promise<void> | undefined = undefined;
 
   /** @throws TypeError when the client is none, or an option is unknown or not what it should be. */
   constructor(client: RedisClient, options: RedisIdempotencyStoreOptions = {}) {
@@ -68,9 +69,12 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     return this.#decide(EXTEND, key, () => [owner, String(lockTtl)]);
   }
 
-  /** Called by Nest where the store is a provider. Does not wait for Redis, which may be away when an application starts. */
+  /**
+   * Called by Nest where the store is a provider, in a hybrid application also more than once. Does not wait for Redis, which
+   * may be away when an application starts.
+   */
   onModuleInit(): void {
-    if (this.#checksEviction) void this.#warnOfEviction();
+    if (this.#checksEviction) this.#eviction ??= this.#warnOfEviction();
   }
 
   /**

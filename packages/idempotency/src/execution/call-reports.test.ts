@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { describe, expect, it, vi } from 'vitest';
 import { answer, Machine, takeLog, useMachine } from '../../test/machine.js';
-import { rejects } from '../../test/scripted-store.js';
 
 useMachine();
 
@@ -59,17 +58,5 @@ describe('With nobody listening', () => {
     channel('nestjs:idempotency:stored').unsubscribe(listener);
 
     expect(heard).toMatchObject([{ type: 'stored', status: 201 }]);
-  });
-});
-
-describe('What is logged of a store', () => {
-  it('is one line for each method and call, however often it fails', async () => {
-    const machine = new Machine();
-    machine.store.always(rejects(new Error('down')), 'extend');
-    const held = await machine.hold(machine.call({ lockTtl: 30 }));
-    await vi.advanceTimersByTimeAsync(29);
-    expect(machine.told).toHaveLength(2);
-    expect(takeLog()).toHaveLength(1);
-    await held.settle({ free: 'outcome' });
   });
 });

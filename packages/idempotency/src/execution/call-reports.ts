@@ -1,16 +1,22 @@
-import { show } from 'holdfast/binding';
 import { createHash } from 'node:crypto';
 import type { IdempotencyEvent, IdempotencyEvents, IdempotencyReleasedEvent } from '../idempotency.events.js';
 import { log } from '../log.js';
 import type { KeyedCall } from './keyed-call.js';
 import type { IdempotencyRejectedError } from './rejection.js';
-import { IdempotencyStoreTimeoutError, type StoreMethod } from './bounded-store.js';
+import type { StoreMethod } from './bounded-store.js';
+import { textOf, type StoreOutage } from './store-outage.js';
 
 /** Fields of an event that all events of one call have in common. */
 type Told<Type extends IdempotencyEvent['type']> = Omit<
   Extract<IdempotencyEvent, { readonly type: Type }>,
   'context' | 'handler' | 'key' | 'scope' | 'type'
 >;
+
+export interface ReportOutlets {
+  readonly events: IdempotencyEvents;
+  readonly outage: StoreOutage;
+  readonly exposeKeys: boolean;
+}
 
 /** What is told about one call, in events and logs. */
 export class CallReports {
@@ -20,8 +26,7 @@ export class CallReports {
 
   constructor(
     private readonly call: KeyedCall,
-    private readonly events: IdempotencyEvents,
-    private readonly exposeKeys: boolean,
+    private readonly outlets: ReportOutlets,
   ) {}
 
   executed(duration: number): void {
@@ -44,17 +49,13 @@ export class CallReports {
     this.tell('released', { reason, duration });
   }
 
-  /** A store that is asked again and again is logged once for each call. */
+  /** A store that is asked again and again counts once for each call. */
   storeFailed(method: StoreMethod, error: unknown, duration: number): void {
     this.tell('store-error', { method, error, duration });
     if (this.failed?.has(method) === true) return;
 
     this.failed = new Set([...(this.failed ?? []), method]);
-    log(
-      'error',
-      `${this.place}: the store failed in ${method}()`,
-      error instanceof IdempotencyStoreTimeoutError ? error.message : textOf(error),
-    );
+    this.outlets.outage.failed(this.place, method, error);
   }
 
   /** A store without room works: it has said that it will not remember this call. */
@@ -90,14 +91,15 @@ export class CallReports {
   }
 
   private get shownKey(): string {
-    return (this.shown ??= this.exposeKeys ? this.call.key : hashed(this.call.key));
+    return (this.shown ??= this.outlets.exposeKeys ? this.call.key : hashed(this.call.key));
   }
 
   private tell<Type extends IdempotencyEvent['type']>(type: Type, fields: Told<Type>): void {
-    if (!this.events.isHeard(type)) return;
+    const { events } = this.outlets;
+    if (!events.isHeard(type)) return;
 
     const { context, handler, scope } = this.call;
-    this.events.emit({
+    events.emit({
       type,
       context,
       handler,
@@ -105,15 +107,6 @@ export class CallReports {
       ...(scope === undefined ? {} : { scope }),
       ...fields,
     } as unknown as IdempotencyEvent);
-  }
-}
-
-/** What was thrown may be anything, also what cannot be made a text. */
-function textOf(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? String(thrown.stack) : String(thrown);
-  } catch {
-    return show(thrown);
   }
 }
 

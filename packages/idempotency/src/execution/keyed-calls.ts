@@ -13,6 +13,7 @@ import { Lock } from './lock.js';
 import { pause } from './pause.js';
 import { IdempotencyRejectedError } from './rejection.js';
 import type { RunningCalls } from './running-calls.js';
+import { StoreOutage } from './store-outage.js';
 
 /** What is to happen with a call that came with a key. */
 export type Admission =
@@ -38,6 +39,7 @@ const backoff = createBackoff({ delay: 50, factor: 1.5, maxDelay: 1_000, jitter:
 
 /** Decides about calls with keys, on every transport alike. */
 export class KeyedCalls {
+  private readonly outage = new StoreOutage();
   private toldFull = false;
 
   constructor(private readonly parts: KeyedCallsParts) {}
@@ -47,7 +49,8 @@ export class KeyedCalls {
    * @throws IdempotencyRejectedError when its handler must not run.
    */
   async admit(call: KeyedCall, hasLeft: () => boolean): Promise<Admission> {
-    const reports = new CallReports(call, this.parts.events, this.parts.exposeKeys);
+    const { events, exposeKeys } = this.parts;
+    const reports = new CallReports(call, { events, exposeKeys, outage: this.outage });
     const until = now() + patienceOf(call);
     try {
       for (let asked = 1; ; asked += 1) {
@@ -73,6 +76,7 @@ export class KeyedCalls {
     const since = now();
     try {
       const found = await store.acquire(claim);
+      this.outage.answered();
       if (found.state === 'acquired') {
         const lock = new Lock(claim, { call, store, reports });
         return { kind: 'run', held: running.add(new HeldCall(call, lock, { store, codec, reports })) };

@@ -258,6 +258,40 @@ describe('At boot', () => {
     ]);
   });
 
+  it('two message handlers of one name fail it: an event for both would run one of them', async () => {
+    const consumer = (option?: false): Type => {
+      @Controller()
+      class Consumer {
+        @EventPattern('placed') @Idempotent(option as never) handle(_data: unknown) {}
+      }
+      return Consumer;
+    };
+
+    await expect(withControllers(consumer(), consumer())).rejects.toThrow(
+      'Consumer.handle() is a message handler of two classes that have the same name.',
+    );
+    expect(await withControllers(consumer(), consumer(false))).toEqual([]);
+  });
+
+  it('two handlers of requests may have one name, and a class may stand in two modules', async () => {
+    const requests = (path: string): Type => {
+      @Controller(path)
+      class Requests {
+        @Post() @Idempotent() handle() {}
+      }
+      return Requests;
+    };
+    @Controller()
+    class Consumer {
+      @EventPattern('placed') @Idempotent() handle(_data: unknown) {}
+    }
+    @Module({ controllers: [Consumer] })
+    class Feature {}
+
+    const imports = [IdempotencyModule.forRoot({}), Feature];
+    expect(await boot({ imports, controllers: [requests('a'), requests('b'), Consumer] })).toEqual([]);
+  });
+
   it('a second registration fails it, wherever it stands', async () => {
     @Module({ imports: [IdempotencyModule.forRoot({ ttl: '1h', isGlobal: false })] })
     class Feature {}

@@ -38,13 +38,17 @@ export class HandlerExplorer {
     private readonly transports: Transports,
   ) {}
 
-  /** @throws TypeError naming handler and option. */
+  /**
+   * @throws TypeError naming handler and option.
+   * @throws Error naming message handlers that cannot be told apart.
+   */
   async explore(): Promise<void> {
     const classes = classesIn(this.modules);
     for (const { cls } of classes) warnOfStrays(cls);
 
     const handlers = classes.filter(({ cls }) => isEntryClass(cls)).flatMap((found) => this.planned(found));
     this.checkHandlers(handlers);
+    refuseNamesakes(handlers);
     warnOfEmptyClasses(handlers);
     this.microservices.report(messagesOf(handlers));
     await this.transports.prepare(handlers.map(({ handler }) => handler.kinds));
@@ -68,6 +72,22 @@ export class HandlerExplorer {
         this.runtime.warnings.warn(topic, plan, message);
       }
     }
+  }
+}
+
+/** Each handler of an event keeps records of its own, by its name: with that of another it would be answered as that one was. */
+function refuseNamesakes(handlers: readonly PlannedHandler[]): void {
+  const classes = new Map<string, Function>();
+  for (const { handler, plan, found } of handlers) {
+    if (plan === undefined || !coveredContexts(handler, plan).includes('rpc')) continue;
+    const namesake = classes.get(plan.source) ?? found.cls;
+    classes.set(plan.source, namesake);
+    if (namesake === found.cls) continue;
+
+    throw new Error(
+      `${plan.source}() is a message handler of two classes that have the same name. Of an event for both, one would be ` +
+        'taken for a repetition of the other, and would not run. Rename one of them.',
+    );
   }
 }
 

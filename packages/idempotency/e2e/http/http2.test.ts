@@ -1,5 +1,6 @@
 import { connect, type ClientHttp2Session } from 'node:http2';
-import { Body, Controller, Post } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { BadRequestException, Body, Controller, Post, Req } from '@nestjs/common';
 import { Idempotent } from '@nestjs/idempotency';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { fanOut, optional, ResilienceModule } from '@nestjs/resilience';
@@ -17,6 +18,16 @@ class OrdersController {
   create(@Body() body: object): object {
     runs += 1;
     return { runs, body };
+  }
+
+  @Post('raw')
+  async raw(@Req() { raw }: { readonly raw: Readable }): Promise<object> {
+    runs += 1;
+    await new Promise((resolve, reject) => {
+      raw.resume().once('end', resolve);
+      raw.once('aborted', () => reject(new BadRequestException('request aborted')));
+    });
+    return { runs };
   }
 
   @Post('partial')
@@ -103,6 +114,18 @@ describe('Over HTTP/2', () => {
     expect(application.log.warnings).toEqual([
       expect.stringContaining('is called with a body that nothing has parsed'),
     ]);
+  });
+
+  it('what breaks off is no bad request for the repetition, which is whole and runs', async () => {
+    const octets = { ...json('k'), 'content-type': 'application/octet-stream' };
+    const stream = connection.request({ ':path': '/raw', ':method': 'POST', ...octets });
+    stream.on('error', () => {});
+    stream.write('half');
+    await expect.poll(() => runs).toBe(1);
+    stream.destroy(new Error('left'));
+    await expect.poll(() => application.events.map(({ type }) => type)).toEqual(['executed', 'released']);
+
+    expect((await post('/raw', octets, 'whole')).text).toBe('{"runs":2}');
   });
 
   it('no body is no reason for a warning', async () => {

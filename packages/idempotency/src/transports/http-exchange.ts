@@ -4,11 +4,14 @@ import type { IdempotencyStoredResponse } from '../store.js';
 
 interface RawRequest {
   readonly rawHeaders?: readonly string[];
-  readonly stream?: { readonly endAfterHeaders?: boolean };
+  readonly aborted?: boolean;
+  readonly complete?: boolean;
+  /** Of HTTP/2. */
+  readonly stream?: { readonly endAfterHeaders?: boolean; readonly readableEnded?: boolean };
 }
 
 /** What requests of Express and Fastify have in common. */
-export interface HttpRequest {
+export interface HttpRequest extends RawRequest {
   readonly method: string;
   readonly url: string;
   readonly originalUrl?: string;
@@ -17,10 +20,7 @@ export interface HttpRequest {
   /** Without its port. */
   readonly hostname?: string;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders?: readonly string[];
   readonly raw?: RawRequest;
-  /** Of HTTP/2. */
-  readonly stream?: RawRequest['stream'];
   readonly body?: unknown;
   readonly user?: unknown;
 }
@@ -67,6 +67,16 @@ export function hasBody(request: HttpRequest): boolean {
 
   // HTTP/2 needs neither; some of its clients end what is empty a frame later, and those have no type to declare.
   return type !== undefined && (request.raw ?? request).stream?.endAfterHeaders === false;
+}
+
+/** Whether the client left before it had sent all of it. */
+export function isCutShort(request: HttpRequest): boolean {
+  const { aborted, complete, stream } = request.raw ?? request;
+  if (aborted !== true) return false;
+  if (stream === undefined) return complete === false;
+
+  // HTTP/2 calls complete what will not go on. Of what nobody has read, it does not tell whether all had come.
+  return stream.endAfterHeaders !== true && stream.readableEnded === false;
 }
 
 /** That of Node, also behind a framework's own. */

@@ -23,6 +23,7 @@ import {
   hasBody,
   headerLines,
   headersOf,
+  isCutShort,
   rawResponse,
   requestOf,
   responseOf,
@@ -110,6 +111,10 @@ export class HttpTransport implements Transport {
 
   placeOf(): undefined {
     return undefined;
+  }
+
+  isCutShort(context: ExecutionContext): boolean {
+    return isCutShort(requestOf(context));
   }
 
   store(outcome: Outcome, context: ExecutionContext): IdempotencyStoredResponse | Unstorable {

@@ -59,6 +59,9 @@ export interface Transport {
   /** Which of several calls that share a key; `undefined` where a key is for one call. */
   placeOf(context: ExecutionContext, handler: CalledHandler): string | undefined;
 
+  /** Whether the rest of what it is called with never came: what was wrong with this call need not be with the next one. */
+  isCutShort?(context: ExecutionContext): boolean;
+
   /** An outcome as it is kept. Throws what reading it throws. */
   store(
     outcome: Outcome,

@@ -34,7 +34,6 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
   readonly #checksEviction: boolean;
   readonly #instance = randomUUID();
   #calls = 0;
-  #eviction: Promise<void> | undefined = undefined;
 
   /** @throws TypeError when the client is none, or an option is unknown or not what it should be. */
   constructor(client: RedisClient, options: RedisIdempotencyStoreOptions = {}) {
@@ -50,7 +49,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     const [state, found, response] = (Array.isArray(reply) ? reply : []).map(textOf);
     if (state === 'acquired') return { state };
     if (state === 'in-flight' && found !== undefined) return { state, fingerprint: found };
-    if (state === 'completed' && found !== undefined) {
+    if (state === 'completed' && found !== undefined && response !== undefined) {
       return { state, fingerprint: found, response: parse(response) };
     }
 
@@ -69,12 +68,9 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     return this.#decide(EXTEND, key, () => [owner, String(lockTtl)]);
   }
 
-  /**
-   * Called by Nest where the store is a provider, in a hybrid application also more than once. Does not wait for Redis, which
-   * may be away when an application starts.
-   */
+  /** Called by Nest where the store is a provider. Does not wait for Redis, which may be away when an application starts. */
   onModuleInit(): void {
-    if (this.#checksEviction) this.#eviction ??= this.#warnOfEviction();
+    if (this.#checksEviction) void this.#warnOfEviction();
   }
 
   /**
@@ -144,13 +140,10 @@ function requirePrefix(prefix: unknown): string {
   );
 }
 
-/**
- * What is no JSON, or is missing, was not written here. It is handed on as it is: as an answer that cannot be read, not as a
- * store that fails.
- */
-function parse(response: string | undefined): IdempotencyStoredPayload {
+/** What is no JSON was not written here. It is handed on as it is: as an answer that cannot be read, not as no answer. */
+function parse(response: string): IdempotencyStoredPayload {
   try {
-    return JSON.parse(response as string) as IdempotencyStoredPayload;
+    return JSON.parse(response) as IdempotencyStoredPayload;
   } catch {
     return response as unknown as IdempotencyStoredPayload;
   }

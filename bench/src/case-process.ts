@@ -1,13 +1,22 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { measuredNode } from './measured-node.js';
 import type { SliceReply, SliceRequest } from './measured-process.js';
-import type { Row } from './rows.js';
+import type { Measure, Row } from './row.js';
 
 const ENTRY = fileURLToPath(new URL('./measured-process.js', import.meta.url));
 
-/** A young generation that is not collected while a run of a memory row lasts, in megabytes. */
-const ROOMY_HEAP = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
+/** How the process of a row is started, where a row is about memory. */
+const ARGUMENTS: Readonly<Partial<Record<Measure, readonly string[]>>> = {
+  // A young generation that is not collected while a run lasts, in megabytes.
+  memory: ['--min-semi-space-size=512', '--max-semi-space-size=512'],
+  held: ['--expose-gc'],
+};
+
+export interface Conditions {
+  readonly hooks: 'off' | 'on';
+  /** The Node that it runs on, and servers that it starts. */
+  readonly execPath: string;
+}
 
 /** The process in which one row (or one side of it) is measured. */
 export class CaseProcess {
@@ -20,11 +29,12 @@ export class CaseProcess {
     this.node = node;
   }
 
-  /** Starts a process on the Node of `BENCH_NODE`, or on this one's, and waits until its sides are ready. */
-  static async start(row: Row, hooks: 'off' | 'on'): Promise<CaseProcess> {
+  /** Starts a process, and waits until its sides are ready. */
+  static async start(row: Row, { hooks, execPath }: Conditions): Promise<CaseProcess> {
     const child = fork(ENTRY, [row.id, hooks], {
-      execPath: measuredNode(),
-      execArgv: row.measure === 'memory' ? ROOMY_HEAP : [],
+      execPath,
+      env: { ...process.env, BENCH_NODE: execPath },
+      execArgv: [...(ARGUMENTS[row.measure] ?? [])],
     });
     const answer = await nextReply(child);
     if (answer.kind !== 'ready') throw new Error(`${row.id} answered before it was ready`);

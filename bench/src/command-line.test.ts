@@ -25,6 +25,11 @@ describe('the command line', () => {
     expect(readCommandLine(['--quick']).runs).toBe(1);
   });
 
+  it('writes a report only when it is asked to', () => {
+    expect(readCommandLine(['--quick'])).toMatchObject({ quick: true, report: false });
+    expect(readCommandLine(['--report', '--case', 'retry'])).toMatchObject({ quick: false, report: true, runs: 5 });
+  });
+
   it('refuses a case that it does not know, with those that it does', () => {
     expect(() => readCommandLine(['--case', 'retires'])).toThrow(/no case "retires"\. Known: retry, circuit-breaker/);
   });

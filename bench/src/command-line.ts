@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { ROWS, type Row } from './rows.js';
+import type { Row } from './row.js';
+import { ROWS } from './rows.js';
 import type { Effort } from './run-row.js';
 
 export interface Command {
@@ -7,10 +8,17 @@ export interface Command {
   /** Runs of each row; the table shows their median. */
   readonly runs: number;
   readonly effortOf: (row: Row) => Effort;
+  /** Whether it is a look and no measurement. */
+  readonly quick: boolean;
+  /** Whether the results are written down, from all the Nodes that are reported. */
+  readonly report: boolean;
 }
 
 /** Long slices for ratios, so that each has its share of garbage collections. */
 const RATIO: Effort = { rounds: 12, sliceMs: 15, warmUpMs: 250 };
+
+/** What is looked for is far larger than the noise. */
+const BRIEF: Effort = { rounds: 6, sliceMs: 8, warmUpMs: 120 };
 
 /** Many short slices for a small difference of two large times. */
 const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
@@ -27,30 +35,52 @@ const LOAD: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
 /** It is the same each time. */
 const COUNT: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
 
+/** Each slice is as long as its call makes it. */
+const THROUGHPUT: Effort = { rounds: 3, sliceMs: 0, warmUpMs: 0 };
+
 /** A look, not a measurement. */
-const quick = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
+const shortened = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
 
 function thorough(row: Row): Effort {
   if (row.overSockets === true) return OVER_SOCKETS;
+  if (row.brief === true) return BRIEF;
 
-  if (row.measure === 'lateness') return LOAD;
-  if (row.measure === 'count') return COUNT;
-
-  return row.measure === 'difference' ? DIFFERENCE : RATIO;
+  switch (row.measure) {
+    case 'ratio':
+    case 'memory':
+      return RATIO;
+    case 'difference':
+      return DIFFERENCE;
+    case 'lateness':
+      return LOAD;
+    case 'count':
+    case 'held':
+      return COUNT;
+    case 'throughput':
+      return THROUGHPUT;
+  }
 }
 
-/** `--case <id>`, as often as wanted, picks the rows whose id is or begins with it; `--quick` makes one short run. */
+/**
+ * `--case <id>`, as often as wanted, picks the rows whose id is or begins with it; `--quick` makes one short run;
+ * `--report` measures on every Node that is reported, and writes the results down.
+ */
 export function readCommandLine(args: readonly string[]): Command {
   const { values } = parseArgs({
     args: [...args],
-    options: { case: { type: 'string', multiple: true }, quick: { type: 'boolean', default: false } },
+    options: {
+      case: { type: 'string', multiple: true },
+      quick: { type: 'boolean', default: false },
+      report: { type: 'boolean', default: false },
+    },
   });
 
+  const { quick, report } = values;
   const rows = pickRows(values.case);
 
-  return values.quick
-    ? { rows, runs: 1, effortOf: (row) => quick(thorough(row)) }
-    : { rows, runs: 5, effortOf: thorough };
+  return quick
+    ? { rows, runs: 1, effortOf: (row) => shortened(thorough(row)), quick, report }
+    : { rows, runs: 5, effortOf: thorough, quick, report };
 }
 
 function pickRows(wanted: readonly string[] | undefined): readonly Row[] {

@@ -1,5 +1,7 @@
 import { readCommandLine, type Command } from './command-line.js';
-import type { Row } from './rows.js';
+import { measuredNode, reportedNodes } from './measured-node.js';
+import { writeReport } from './report/write.js';
+import type { Row } from './row.js';
 import { runRow, type RunResult } from './run-row.js';
 import { renderTable, sumUp, type Line } from './table.js';
 
@@ -7,37 +9,68 @@ interface Outcome {
   readonly lines: readonly Line[];
   /** Rows that could not be measured, and why. */
   readonly broken: ReadonlyMap<Row, string>;
+  /** The version of Node that was measured. */
+  readonly node: string;
 }
 
-/** Runs of all rows in turn rather than all runs of one: a bad minute of the machine hits one run of many rows. */
-async function measure({ rows, runs: wanted, effortOf }: Command): Promise<Outcome> {
-  const runs = new Map<Row, RunResult[]>(rows.map((row) => [row, []]));
-  const broken = new Map<Row, string>();
-  for (let run = 1; run <= wanted; run++) {
-    for (const row of rows) {
-      if (broken.has(row)) continue;
+/** What is known of one Node while it is measured. */
+class Measuring {
+  readonly #runs = new Map<Row, RunResult[]>();
+  readonly #broken = new Map<Row, string>();
+  readonly #command: Command;
+  readonly #execPath: string;
 
-      process.stderr.write(`run ${run} of ${wanted}: ${row.id}\n`);
-      try {
-        runs.get(row)?.push(await runRow(row, effortOf(row)));
-      } catch (error) {
-        broken.set(row, explain(error));
-      }
+  constructor(command: Command, execPath: string) {
+    this.#command = command;
+    this.#execPath = execPath;
+  }
+
+  async run(row: Row): Promise<void> {
+    if (this.#broken.has(row)) return;
+
+    try {
+      const result = await runRow(row, this.#command.effortOf(row), this.#execPath);
+      this.#runs.set(row, [...(this.#runs.get(row) ?? []), result]);
+    } catch (error) {
+      this.#broken.set(row, explain(error));
     }
   }
 
-  const whole = rows.filter((row) => !broken.has(row));
+  outcome(): Outcome {
+    const whole = this.#command.rows.filter((row) => this.#runs.has(row) && !this.#broken.has(row));
+    const [[first] = []] = this.#runs.values();
 
-  return { lines: whole.map((row) => sumUp(row, runs.get(row) ?? [])), broken };
+    return {
+      lines: whole.map((row) => sumUp(row, this.#runs.get(row) ?? [])),
+      broken: this.#broken,
+      node: first?.node ?? '',
+    };
+  }
+}
+
+/**
+ * Runs of all rows in turn rather than all runs of one: a bad minute of the machine hits one run of many rows, and of
+ * all Nodes.
+ */
+async function measure(command: Command): Promise<readonly Outcome[]> {
+  const nodes = command.report ? reportedNodes() : [measuredNode()];
+  const measurings = nodes.map((execPath) => new Measuring(command, execPath));
+  for (let run = 1; run <= command.runs; run++) {
+    for (const row of command.rows) {
+      process.stderr.write(`run ${run} of ${command.runs}: ${row.id}\n`);
+      for (const measuring of measurings) await measuring.run(row);
+    }
+  }
+
+  return measurings.map((measuring) => measuring.outcome());
 }
 
 function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-async function main(): Promise<void> {
-  const { lines, broken } = await measure(readCommandLine(process.argv.slice(2)));
-  process.stdout.write(`${renderTable(lines)}\n`);
+function tell({ lines, broken, node }: Outcome): void {
+  process.stdout.write(`Node ${node}\n${renderTable(lines)}\n`);
   for (const [row, reason] of broken) process.stdout.write(`\n${row.id} could not be measured: ${reason}\n`);
 
   const missed = lines.filter(({ verdict }) => verdict.kind === 'miss' && verdict.fails);
@@ -45,6 +78,13 @@ async function main(): Promise<void> {
     process.stdout.write(`\nMore than 10 % above the target: ${missed.map(({ row }) => row.id).join(', ')}\n`);
   }
   if (missed.length > 0 || broken.size > 0) process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const command = readCommandLine(process.argv.slice(2));
+  const outcomes = await measure(command);
+  for (const outcome of outcomes) tell(outcome);
+  if (command.report) await writeReport(outcomes, command);
 }
 
 main().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { CaseProcess } from './case-process.js';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 import { SIDE_NAMES, type SideName } from './sides.js';
 import { calmHalf, median, type Pair } from './statistics.js';
 
@@ -14,7 +14,10 @@ export interface Effort {
 
 export interface RunResult {
   readonly node: string;
-  /** Per call: nanoseconds, bytes in a memory row, milliseconds in one of lateness, or how often in one of counts. */
+  /**
+   * Per call: nanoseconds, bytes in a memory row, milliseconds in one of lateness, or how often in one of counts. Bytes of
+   * each object where it is held that counts, and calls per second in a row of throughput.
+   */
   readonly ours: number;
   readonly other: number;
   readonly bare: number;
@@ -24,9 +27,13 @@ export interface RunResult {
 
 const CALLS_OF_A_MEMORY_SLICE = 2_000;
 
-/** One run of a row: fresh processes, a warm-up of all sides, then slices of the sides in turn. */
-export async function runRow(row: Row, effort: Effort): Promise<RunResult> {
-  const processes = await startProcesses(row);
+/**
+ * One run of a row: fresh processes, a warm-up of all sides, then slices of the sides in turn.
+ *
+ * @param execPath The Node to measure on.
+ */
+export async function runRow(row: Row, effort: Effort, execPath: string): Promise<RunResult> {
+  const processes = await startProcesses(row, execPath);
   try {
     const calls = await warmUp(row, processes, effort);
     const samples = await takeSlices(row, processes, { calls, rounds: effort.rounds });
@@ -46,25 +53,23 @@ export async function runRow(row: Row, effort: Effort): Promise<RunResult> {
 type PerSide<T> = Record<SideName, T>;
 
 /** All sides share one process, unless the state of promise hooks is what tells the sides apart. */
-async function startProcesses(row: Row): Promise<PerSide<CaseProcess>> {
+async function startProcesses(row: Row, execPath: string): Promise<PerSide<CaseProcess>> {
   if (row.hooks !== 'on-in-ours') {
-    const shared = await CaseProcess.start(row, row.hooks);
+    const shared = await CaseProcess.start(row, { hooks: row.hooks, execPath });
 
     return { ours: shared, other: shared, bare: shared };
   }
 
-  const ours = await CaseProcess.start(row, 'on');
-  const other = await CaseProcess.start(row, 'off');
+  const ours = await CaseProcess.start(row, { hooks: 'on', execPath });
+  const other = await CaseProcess.start(row, { hooks: 'off', execPath });
 
   return { ours, other, bare: ours };
 }
 
 /** Lets the compiler settle with all sides mixed, and finds how many calls make a slice of the wanted length. */
 async function warmUp(row: Row, processes: PerSide<CaseProcess>, effort: Effort): Promise<PerSide<number>> {
-  if (unitOf(row) === 'value') {
-    for (const side of SIDE_NAMES) await processes[side].measure({ side, calls: 1, unit: 'value' });
-    return { ours: 1, other: 1, bare: 1 };
-  }
+  // What measures itself warms itself up as well.
+  if (unitOf(row) === 'value') return { ours: 1, other: 1, bare: 1 };
 
   const calls: PerSide<number> = { ours: 100, other: 100, bare: 100 };
   const spentMs: PerSide<number> = { ours: 0, other: 0, bare: 0 };
@@ -101,13 +106,23 @@ async function takeSlices(
 }
 
 function unitOf({ measure }: Row): 'ns' | 'bytes' | 'value' {
-  if (measure === 'lateness' || measure === 'count') return 'value';
-
-  return measure === 'memory' ? 'bytes' : 'ns';
+  switch (measure) {
+    case 'ratio':
+    case 'difference':
+      return 'ns';
+    case 'memory':
+      return 'bytes';
+    case 'lateness':
+    case 'count':
+    case 'held':
+    case 'throughput':
+      return 'value';
+  }
 }
 
 function compare(row: Row, { ours, other }: PerSide<number[]>): number {
-  const pairs = calmHalf(ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN })));
+  const all = ours.map((value, round): Pair => ({ ours: value, other: other[round] ?? NaN }));
+  const pairs = calmHalf(all);
   switch (row.measure) {
     case 'ratio':
       return median(pairs.map((pair) => pair.ours / pair.other));
@@ -116,7 +131,10 @@ function compare(row: Row, { ours, other }: PerSide<number[]>): number {
     case 'lateness':
       return median(ours) - median(other);
     case 'count':
+    case 'held':
       return median(ours);
+    case 'throughput':
+      return median(all.map((pair) => pair.ours / pair.other));
     case 'memory':
       return median(ours) / 1_000;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ROWS, type Row } from './rows.js';
+import type { Row } from './row.js';
+import { ROWS } from './rows.js';
 import type { RunResult } from './run-row.js';
 import { renderTable, sumUp } from './table.js';
 

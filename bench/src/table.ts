@@ -1,5 +1,5 @@
 import { layOut } from './columns.js';
-import type { Row } from './rows.js';
+import type { Measure, Row } from './row.js';
 import type { RunResult } from './run-row.js';
 import { median } from './statistics.js';
 import { judge, targetOf, type Verdict } from './verdict.js';
@@ -42,31 +42,49 @@ export function renderTable(lines: readonly Line[]): string {
   return layOut([HEADINGS, ...lines.map(cellsOf)], 3);
 }
 
-const UNITS = { ratio: 'ns', difference: 'ns', lateness: 'ms', count: 'x', memory: 'B' } as const;
+/** What both sides are given in. */
+const UNITS: Readonly<Record<Measure, string>> = {
+  ratio: 'ns',
+  difference: 'ns',
+  lateness: 'ms',
+  count: 'x',
+  memory: 'B',
+  held: 'B',
+  throughput: '/s',
+};
 
 function cellsOf(line: Line): string[] {
   const { row } = line;
-  const unit = UNITS[row.measure];
   const hooks = row.hooks === 'on-in-ours' ? 'on/off' : row.hooks;
 
   return [
     row.title,
     row.against,
     hooks,
-    `${Math.round(line.ours)} ${unit}`,
-    `${Math.round(line.other)} ${unit}`,
+    amount(row, line.ours),
+    amount(row, line.other),
     figure(row, line.value),
     `${figure(row, line.lowest)}..${figure(row, line.highest)}`,
     line.target === undefined ? '-' : `<= ${figure(row, line.target)}`,
     verdictText(line.verdict),
-    `${Math.round(line.bare)} ${unit}`,
+    amount(row, line.bare),
   ];
 }
 
-function figure(row: Row, value: number): string {
-  switch (row.measure) {
+/** A side's figure as it is shown. */
+export function amount({ measure }: Row, value: number): string {
+  const unit = UNITS[measure];
+  if (unit === 'ns' && value >= 10_000) return `${(value / 1_000).toFixed(value < 100_000 ? 1 : 0)} us`;
+
+  return `${Math.round(value)} ${unit}`;
+}
+
+/** A result as it is shown. */
+export function figure({ measure }: Row, value: number): string {
+  switch (measure) {
     case 'ratio':
-      return value.toFixed(value < 0.2 ? 3 : 2);
+    case 'throughput':
+      return value.toFixed(value < 0.2 ? 3 : value < 100 ? 2 : 0);
     case 'difference':
       return `${value.toFixed(2)} us`;
     case 'lateness':
@@ -75,10 +93,13 @@ function figure(row: Row, value: number): string {
       return `${value}`;
     case 'memory':
       return `${value.toFixed(2)} kB`;
+    case 'held':
+      return `${Math.round(value)} B`;
   }
 }
 
-function verdictText(verdict: Verdict): string {
+/** In a word or a few. */
+export function verdictText(verdict: Verdict): string {
   if (verdict.kind !== 'miss') return verdict.kind;
 
   return `miss by ${Math.ceil(verdict.excess * 100)} %`;

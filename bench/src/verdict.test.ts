@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 import { judge, targetOf } from './verdict.js';
 
 const row: Row = {

@@ -1,4 +1,4 @@
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 
 /** How far a value may lie above its target before the command fails: what a shared machine adds on a bad day. */
 const TOLERANCE = 0.1;

@@ -1,6 +1,6 @@
 import { fanOut, required } from 'holdfast';
 import { settleAll } from '../floors/settle-all.js';
-import { answerAtOnce, type Sides } from '../sides.js';
+import { answerAtOnce, type Call, type Sides } from '../sides.js';
 
 const TIMEOUT_MS = 2_000;
 
@@ -18,16 +18,20 @@ export function fanOutOf(count: number): Sides {
   };
 }
 
-const SMALL = 10;
-const LARGE = 1_000;
+/**
+ * The cost of one section among so many, over that of one among `over`: both sides build as many sections in all.
+ *
+ * @param size A multiple of `over`, or a part of it.
+ */
+export function sectionAmong(size: number, over: number): Sides {
+  const built = Math.max(size, over);
+  const among = (count: number): Call => repeated(fanOutOf(count).ours, built / count);
 
-/** The cost of one section among many, over that of one among few: both sides build as many sections in all. */
-export function sectionAmongMany(): Sides {
-  const large = fanOutOf(LARGE);
-  const small = fanOutOf(SMALL);
-  const ofMany = async (): Promise<void> => {
-    for (let built = 0; built < LARGE; built += SMALL) await small.ours();
+  return { ours: among(size), other: among(over), bare: answerAtOnce, pendingMs: [TIMEOUT_MS] };
+}
+
+function repeated(call: Call, times: number): Call {
+  return async () => {
+    for (let time = 0; time < times; time++) await call();
   };
-
-  return { ...large, other: ofMany };
 }

@@ -1,15 +1,16 @@
-import { idempotency as expressIdempotency, getSharedIdempotencyService } from 'express-idempotency';
-import type { NextFunction, Request, Response } from 'express';
-import { IdempotentModule, NodeIdempotencyModule, PlainPaymentsModule } from '../nest/payment-apps.js';
+import {
+  expressIdempotencyMiddleware,
+  IdempotentModule,
+  NodeIdempotencyModule,
+  PlainPaymentsModule,
+} from '../nest/payment-apps.js';
 import { postTo } from '../nest/post-loopback.js';
 import { postRouteOf } from '../nest/route-callbacks.js';
-import { KEY, ORDER } from '../nest/payments.js';
+import { REPEATED_POST as POST } from '../nest/payments.js';
 import { answerAtOnce, type Sides } from '../sides.js';
 
 /** How long each call of a store may take by default. */
 const STORE_TIMEOUT_MS = 10_000;
-
-const POST = { path: '/payments', body: ORDER, headers: { 'idempotency-key': KEY } };
 
 /** An answer from memory in place of a handler that has its own at once: all of the way is the package's. */
 export async function replayFromMemory(): Promise<Sides> {
@@ -34,13 +35,8 @@ export async function replayOverNodeIdempotency(): Promise<Sides> {
 export async function replayOverExpressIdempotency(): Promise<Sides> {
   return {
     ours: await postTo(IdempotentModule, POST),
-    other: await postTo(PlainPaymentsModule, POST, [expressIdempotency(), endReplays]),
+    other: await postTo(PlainPaymentsModule, POST, expressIdempotencyMiddleware()),
     bare: answerAtOnce,
     pendingMs: [STORE_TIMEOUT_MS],
   };
-}
-
-/** That package calls what comes after it also when it has answered. */
-function endReplays(request: Request, _response: Response, next: NextFunction): void {
-  if (!getSharedIdempotencyService().isHit(request)) next();
 }

@@ -12,7 +12,8 @@ import {
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { Idempotent, IdempotencyModule } from '@nestjs/idempotency';
-import type { Request } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { idempotency as expressIdempotency, getSharedIdempotencyService } from 'express-idempotency';
 import { from, mergeMap, of, type Observable } from 'rxjs';
 import { capture, type ORDER, type Payment } from './payments.js';
 
@@ -80,3 +81,13 @@ export class PlainPaymentsModule {}
   providers: [{ provide: APP_INTERCEPTOR, useClass: NodeIdempotencyInterceptor }],
 })
 export class NodeIdempotencyModule {}
+
+/** What goes in front of {@link PlainPaymentsModule} so that `express-idempotency` replays. */
+export function expressIdempotencyMiddleware(): readonly RequestHandler[] {
+  return [expressIdempotency(), endReplays];
+}
+
+/** That package calls what comes after it also when it has answered. */
+function endReplays(request: Request, _response: Response, next: NextFunction): void {
+  if (!getSharedIdempotencyService().isHit(request)) next();
+}

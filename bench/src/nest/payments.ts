@@ -18,7 +18,12 @@ export const ORDER = {
   ],
 };
 
-export const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324';
+/** The same payment, again and again under one key. */
+export const REPEATED_POST = {
+  path: '/payments',
+  body: ORDER,
+  headers: { 'idempotency-key': '8e03978e-40d5-43e8-bc93-6894a57f9324' },
+};
 
 export function capture({ orderId, amount, currency, items }: typeof ORDER): Payment {
   return { id: `payment-of-${orderId}`, status: 'captured', amount, currency, items };

@@ -11,14 +11,24 @@ import type { PostRequest } from './route-callbacks.js';
 /** Starts the application on Express, behind that middleware, and gives one request to it over a connection that stays open. */
 export async function postTo(
   module: Type,
-  { path, body, headers }: PostRequest,
+  request: PostRequest,
   middleware: readonly RequestHandler[] = [],
 ): Promise<Call> {
+  const client = await openPosting(await listen(module, middleware), request);
+
+  return client.get;
+}
+
+/** Starts the application on Express, and gives its port. */
+export async function listen(module: Type, middleware: readonly RequestHandler[]): Promise<number> {
   const app = await NestFactory.create<NestExpressApplication>(module, { logger: false, bodyParser: false });
   app.use(json(), ...middleware);
   await app.listen(0, '127.0.0.1');
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  const client = await KeepAliveClient.open(port, path, { body: JSON.stringify(body), headers });
 
-  return client.get;
+  return (app.getHttpServer().address() as AddressInfo).port;
+}
+
+/** A connection over which that request has been answered twice: the second answer and those that follow are alike. */
+export function openPosting(port: number, { path, body, headers }: PostRequest): Promise<KeepAliveClient> {
+  return KeepAliveClient.open(port, path, { body: JSON.stringify(body), headers });
 }

@@ -5,6 +5,7 @@ import type { EventSource } from './events.js';
 import type { Execution } from './execution.js';
 import type { Stage } from './pipeline.js';
 import type { Bound } from './scope.js';
+import { causeOf, limitBehind } from './time-limit-error.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from './timers.js';
 
 /** The settings of a budget, checked. */
@@ -54,8 +55,8 @@ export class BudgetStage implements Stage {
     // Work that was given up may hear of the deadline alone.
     if (!execution.cutting) frame.own?.release();
     // The event loop was held: the answer is there, but too late for whoever set the budget.
-    const late = execution.ok && frame.isOver && !execution.isCommitted();
-    if (late) execution.replaceByFailure(this.exceeded(frame, true));
+    const late = execution.ok ? frame.isOver : frame.isExhausted && tellsOfDeadline(execution.value);
+    if (late && !execution.isCommitted()) execution.replaceByFailure(this.exceeded(frame, true));
     return true;
   }
 
@@ -112,6 +113,11 @@ class RunningBudget implements LimitTarget, Bound {
     return this.dueAt <= now();
   }
 
+  /** Whether too little is left to start anything. */
+  get isExhausted(): boolean {
+    return this.own?.exhausted === true;
+  }
+
   start(own: Deadline): void {
     this.own = own;
     own.keeper = this;
@@ -136,4 +142,14 @@ class RunningBudget implements LimitTarget, Bound {
     if (this.own !== undefined) this.own.keeper = undefined;
     this.execution.deadline = this.around;
   }
+}
+
+/**
+ * Whether work has failed since it heard of the deadline, or of how little is left, before its own call did: in its
+ * platform form, or as the cause of an error of its own.
+ */
+function tellsOfDeadline(error: unknown): boolean {
+  if (error instanceof DeadlineExceededError) return false;
+
+  return (limitBehind(error) ?? limitBehind(causeOf(error))) instanceof DeadlineExceededError;
 }

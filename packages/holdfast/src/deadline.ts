@@ -2,7 +2,8 @@ import { now } from './clock.js';
 import { parseDuration, type Duration } from './duration.js';
 import { DeadlineExceededError, discount } from './errors.js';
 import { OptionError } from './options.js';
-import { startTimer, stopTimer, type LimitTarget, type Timer } from './timers.js';
+import { expireNow, startTimer, stopTimer, type LimitTarget, type Timer } from './timers.js';
+import { host } from '#host';
 
 /** What a deadline is made of besides its budget. */
 export interface DeadlineOptions {
@@ -159,4 +160,16 @@ export function readMinRemaining(minRemaining: Duration, budgetMs: number): numb
 /** The one that comes first; an absent one never comes. */
 export function earliest(one: Deadline | undefined, other: Deadline): Deadline {
   return one !== undefined && one.expiresAt <= other.expiresAt ? one : other;
+}
+
+/**
+ * At a deadline whoever set it ends the call, and what is inside with it, whichever timer comes first: what is inside
+ * would else fail on its own, as if that were the dependency's doing. `end` is for what that call has left behind.
+ */
+export function meetDeadline({ keeper }: Deadline, inside: { readonly lifted: boolean }, end: () => void): void {
+  if (keeper === undefined || keeper.lifted) return end();
+
+  expireNow(keeper);
+  // It may wait for pending input now, which may be what its call is waiting for.
+  if (!inside.lifted) host.afterPendingInput(end);
 }

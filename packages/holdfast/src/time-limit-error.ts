@@ -41,11 +41,21 @@ export function isTimeout(reason: unknown): boolean {
   return limitBehind(reason) !== undefined || nameOf(reason) === 'TimeoutError';
 }
 
-/** The name of an error. Anything may be thrown, also what does not let itself be looked at. */
+/** The name of an error. */
 export function nameOf(error: unknown): unknown {
+  return fieldOf(error, 'name');
+}
+
+/** The cause of an error. */
+export function causeOf(error: unknown): unknown {
+  return fieldOf(error, 'cause');
+}
+
+/** Anything may be thrown, also what does not let itself be looked at. */
+function fieldOf(error: unknown, field: 'name' | 'cause'): unknown {
   if (typeof error !== 'object' || error === null) return undefined;
   try {
-    return (error as Error).name;
+    return (error as Error)[field];
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import type { Deadline } from '../deadline.js';
+import { meetDeadline, type Deadline } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { DeadlineExceededError, ResilienceTimeoutError } from '../errors.js';
 import { OptionError, show } from '../options.js';
@@ -38,7 +38,8 @@ export async function fetchJson<T>(
   requireFetch();
   const scope = currentScope();
   const deadline = scope?.deadline;
-  if (limitMs === 0 || deadline?.exhausted === true) return failure('budget_exhausted', 0);
+  if (limitMs === 0) return failure('budget_exhausted', 0);
+  if (deadline?.exhausted === true) return neverStarted(timeLimitError(deadline.nothingLeft()));
 
   const aborted = caller?.aborted === true ? caller : scope?.aborted === true ? scope.signal : undefined;
   if (aborted !== undefined) return neverStarted(aborted.reason);
@@ -90,6 +91,8 @@ class LimitedCall implements Follower {
   private callerLink: Link | undefined = undefined;
   private leaveScope: (() => void) | undefined = undefined;
   private settled = false;
+  /** Nothing that comes counts any more, though whoever set the deadline has yet to end the call. */
+  private isOver = false;
   private deliver: (outcome: FetchOutcome<unknown>) => void = () => {};
   /** The answer, once its head has come in time. */
   private answer: Response | undefined = undefined;
@@ -125,8 +128,18 @@ class LimitedCall implements Follower {
     this.cut(reason, isTimeout(reason) ? 'upstream_timeout' : 'client_abort');
   }
 
+  get lifted(): boolean {
+    return this.settled;
+  }
+
   /** The limit, or the deadline around, is over. */
   expire(): void {
+    this.isOver = true;
+    if (this.deadline === undefined) this.end();
+    else meetDeadline(this.deadline, this, () => this.end());
+  }
+
+  private end(): void {
     const { deadline, limitMs } = this;
     const error =
       deadline === undefined
@@ -155,14 +168,14 @@ class LimitedCall implements Follower {
 
   private async refuse(response: Response): Promise<void> {
     await this.drain.read(response.body);
-    if (!this.settled) this.settle(this.failed('upstream_error', undefined));
+    if (!this.settled && !this.isOver) this.settle(this.failed('upstream_error', undefined));
   }
 
   /** Whether what has just come still counts. Timers of a held event loop may not have fired yet. */
   private isInTime(): boolean {
-    if (!this.settled && now() >= this.dueAt) this.expire();
+    if (!this.settled && !this.isOver && now() >= this.dueAt) this.expire();
 
-    return !this.settled;
+    return !this.settled && !this.isOver;
   }
 
   private cut(reason: unknown, why: TimeoutReason): void {

@@ -1,15 +1,14 @@
 import { now } from '../clock.js';
 import type { AdaptiveTimeout } from '../adaptive/adaptive-timeout.js';
 import { brand } from '../brand.js';
-import type { Deadline } from '../deadline.js';
+import { meetDeadline, type Deadline } from '../deadline.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { DeadlineExceededError, discount, ResilienceTimeoutError } from '../errors.js';
 import type { Execution } from '../execution.js';
 import { refusePromise, rejectUnknown, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import type { Bound } from '../scope.js';
-import { expireNow, startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
-import { host } from '#host';
+import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
 
 /** How long after a deadline a call ends that has outlived whoever set it, in milliseconds. */
 const AFTER_DEADLINE_MS = 1;
@@ -104,7 +103,12 @@ export class TimeoutPolicy extends StagePolicy {
     const { execution, at, limitMs } = frame;
     if (frame.lifted || execution.isCommitted()) return;
 
-    if (frame.deadline !== undefined) return meetDeadline(frame, frame.deadline);
+    const { deadline } = frame;
+    if (deadline !== undefined) {
+      return meetDeadline(deadline, frame, () => {
+        if (!frame.lifted && !execution.isCommitted()) execution.giveUpInside(at, exceeded(deadline));
+      });
+    }
 
     const ranMs = Math.min(limitMs, frame.ranMs());
     const error = new ResilienceTimeoutError(limitMs, this.name);
@@ -187,19 +191,6 @@ class RunningLimit implements LimitTarget, Bound {
     stopTimer(this.timer);
     this.timer = undefined;
   }
-}
-
-/** Whoever set the deadline ends the call, and the attempt with it; unless that call is over, and left this one behind. */
-function meetDeadline(frame: RunningLimit, deadline: Deadline): void {
-  const end = (): void => {
-    if (!frame.lifted && !frame.execution.isCommitted()) frame.execution.giveUpInside(frame.at, exceeded(deadline));
-  };
-  const { keeper } = deadline;
-  if (keeper === undefined || keeper.lifted) return end();
-
-  expireNow(keeper);
-  // It may wait for pending input now, which may be what its call is waiting for.
-  if (!frame.lifted) host.afterPendingInput(end);
 }
 
 function exceeded({ budgetMs, inherited, policy }: Deadline): DeadlineExceededError {

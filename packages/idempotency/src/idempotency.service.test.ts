@@ -1,5 +1,5 @@
 import { HttpException, NotFoundException } from '@nestjs/common';
-import { ResilienceTimeoutError, TimeoutPolicy } from 'holdfast';
+import { ClientDisconnectedError, ResilienceTimeoutError, TimeoutPolicy } from 'holdfast';
 import { currentScope } from 'holdfast/binding';
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
@@ -123,6 +123,26 @@ describe('A run', () => {
 
     expect([jobs.size, jobs.events$]).toEqual([0, ['executed', 'released:outcome']]);
   });
+
+  it('that another key refused is not answered with that for good: it says nothing of this work', async () => {
+    const jobs = new Jobs();
+    await jobs.service.run('order', () => 'charged', { name: 'charge', payload: 1 });
+    const work = vi.fn((payload: number) => jobs.service.run('order', () => 'charged', { name: 'charge', payload }));
+    await expect(jobs.service.run('k', () => work(2), SEND)).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+
+    expect(await jobs.service.run('k', () => work(1), SEND)).toBe('charged');
+    expect(work).toHaveBeenCalledTimes(2);
+  });
+
+  it.each([new ClientDisconnectedError('x'), new Error('wrapped', { cause: new ClientDisconnectedError('x') })])(
+    'that was given up since its client left gives its key back, whatever storeIf says: %s',
+    async (error) => {
+      const jobs = new Jobs({ storeIf: () => true });
+      await expect(jobs.service.run('k', () => Promise.reject(error), SEND)).rejects.toBe(error);
+
+      expect([jobs.size, jobs.events$]).toEqual([0, ['executed', 'released:outcome']]);
+    },
+  );
 
   it('has the context of its caller, and knows itself', async () => {
     const jobs = new Jobs();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { currentScope, rejectUnknownNames, requireName, requireObject, withPath } from 'holdfast/binding';
-import { chooseBySettings, type Choice } from './execution/choice.js';
+import { chooseBySettings, isCutOff, type Choice } from './execution/choice.js';
 import { capturePlainly, currentCall, type HeldCall } from './execution/held-call.js';
 import type { KeyedCall } from './execution/keyed-call.js';
 import { IdempotencyRejectedError } from './execution/rejection.js';
@@ -128,7 +128,9 @@ export class IdempotencyService {
     try {
       value = await held.run(async () => await work(runOf(held)));
     } catch (error) {
-      await held.settle(choose(held, () => ({ ...storedHttpError(error), headers: {} }), error));
+      await held.settle(
+        isCutOff(error) ? { free: 'outcome' } : choose(held, () => ({ ...storedHttpError(error), headers: {} }), error),
+      );
       throw error;
     }
 

@@ -36,6 +36,16 @@ describe('A store', () => {
     );
   });
 
+  it('is told of once, however often Nest starts the application, as for a microservice that is initialized later', () => {
+    const { lines } = listen();
+    const storage = new IdempotencyStorage();
+    storage.registerSource(new OwnStore());
+    storage.lock(NOT_IN_MEMORY);
+    storage.lock(NOT_IN_MEMORY);
+
+    expect(lines).toHaveLength(1);
+  });
+
   it('is one: a second is refused, both named, unless it is to replace the first', () => {
     const storage = new IdempotencyStorage();
     storage.registerSource(new OwnStore());

@@ -20,6 +20,7 @@ export class IdempotencyStorage {
   private registered: IdempotencyStore | undefined = undefined;
   private isDefault = false;
   private locked = false;
+  private announced = false;
 
   /**
    * @throws TypeError when it is no store.
@@ -54,7 +55,7 @@ export class IdempotencyStorage {
   }
 
   /**
-   * Ends the time for registrations.
+   * Ends the time for registrations. Nest starts an application again for each microservice that it initializes later.
    *
    * @internal
    */
@@ -70,6 +71,9 @@ export class IdempotencyStorage {
     }
 
     const name = nameOf(this.source);
+    if (this.announced) return;
+
+    this.announced = true;
     if (isDefault) this.logger.log('Idempotency records are kept in memory: lost on restart, not shared by instances');
     else this.logger.log(`Idempotency records are kept by ${name}`);
   }

@@ -4,12 +4,16 @@ import { IdempotencyInterceptor } from '../idempotency.interceptor.js';
 import { HandlerExplorer } from './handler-explorer.js';
 import { checkInterceptorOrder } from './interceptor-order.js';
 
-/** What can be seen of an application before its first call, and would go wrong later. */
+/**
+ * What can be seen of an application before its first call, and would go wrong later. Nest calls the hooks again for each
+ * microservice of a hybrid application that is initialized later.
+ */
 @Injectable()
 export class BootChecks implements OnModuleInit, OnApplicationBootstrap {
   @Inject(ApplicationConfig)
   private readonly application!: ApplicationConfig;
   private explored: Promise<void> | undefined = undefined;
+  private isOrderChecked = false;
 
   constructor(
     private readonly modules: ModulesContainer,
@@ -17,17 +21,16 @@ export class BootChecks implements OnModuleInit, OnApplicationBootstrap {
     private readonly explorer: HandlerExplorer,
   ) {}
 
-  /**
-   * Nest calls it again for each microservice of a hybrid application that is initialized later.
-   *
-   * @internal
-   */
+  /** @internal */
   onModuleInit(): Promise<void> {
     return (this.explored ??= this.check());
   }
 
   /** @internal */
   onApplicationBootstrap(): void {
+    if (this.isOrderChecked) return;
+
+    this.isOrderChecked = true;
     checkInterceptorOrder(this.application.getGlobalInterceptors(), this.interceptor);
   }
 

@@ -1,10 +1,7 @@
-import { ClientDisconnectedError } from 'holdfast';
 import { partialIn } from 'holdfast/nest';
 import type { ExecutionContext } from '@nestjs/common';
 import type { CallReports } from '../execution/call-reports.js';
-import { IdempotencyLockLostError } from '../execution/lock.js';
-import { IdempotencyRejectedError } from '../execution/rejection.js';
-import { chooseBySettings, type Choice } from '../execution/choice.js';
+import { chooseBySettings, isCutOff, type Choice } from '../execution/choice.js';
 import type { Outcome, Transport } from '../transports/transport.js';
 import type { WarnOnce } from '../warn-once.js';
 import type { HandlerPlan } from './handler-plans.js';
@@ -29,8 +26,8 @@ export class OutcomeChoice {
 
   private async choose(outcome: Outcome, context: ExecutionContext): Promise<Choice> {
     const { settings } = this.plan;
-    if (isCutOff(outcome) || (!settings.storePartial && isDegraded(outcome))) return { free: 'outcome' };
-    if (outcome.kind === 'error' && this.transport.isCutShort?.(context) === true) return { free: 'outcome' };
+    if (outcome.kind === 'error' && this.saysNothing(outcome.error, context)) return { free: 'outcome' };
+    if (!settings.storePartial && isDegraded(outcome)) return { free: 'outcome' };
 
     const stored = await this.transport.store(outcome, context);
     if ('unstorable' in stored) {
@@ -60,6 +57,11 @@ export class OutcomeChoice {
     return { free: 'unstorable' };
   }
 
+  /** Of the work, whatever its status is. */
+  private saysNothing(error: unknown, context: ExecutionContext): boolean {
+    return isCutOff(error) || this.transport.isCutShort?.(context) === true;
+  }
+
   private warn(message: string): void {
     this.warnings.warn('unreplayable', this.plan, message);
   }
@@ -67,19 +69,4 @@ export class OutcomeChoice {
 
 function isDegraded(outcome: Outcome): boolean {
   return outcome.kind === 'value' && partialIn(outcome.value)?.partial === true;
-}
-
-/**
- * Given up because its client had left or its key was lost, or refused by the service on the way: whatever its status is,
- * it says nothing of the work.
- */
-function isCutOff(outcome: Outcome): boolean {
-  if (outcome.kind !== 'error' || !(outcome.error instanceof Error)) return false;
-
-  return [outcome.error, outcome.error.cause].some(
-    (error) =>
-      error instanceof ClientDisconnectedError ||
-      error instanceof IdempotencyLockLostError ||
-      error instanceof IdempotencyRejectedError,
-  );
 }

@@ -237,6 +237,15 @@ describe('The PostgreSQL store', () => {
     );
   });
 
+  it('hands on an answer that is gone as one that nobody can read, and not as an error of the store', async () => {
+    const store = storeOf();
+    await store.acquire(key, 'a', 'f', LOCK);
+    await store.complete(key, 'a', answer, LOCK);
+    await database.query('UPDATE idempotency_keys SET response = NULL WHERE key = $1', [key]);
+
+    expect(await store.acquire(key, 'b', 'f', LOCK)).toEqual({ state: 'completed', fingerprint: 'f', response: null });
+  });
+
   it('asks again, under the lock of the row, where somebody has come in between', async () => {
     const query = vi.fn();
     query.mockResolvedValueOnce({ rows: [] });

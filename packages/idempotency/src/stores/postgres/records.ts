@@ -63,8 +63,9 @@ function resultOf(row: TextRow = {}): Found {
   if (state === 'acquired') return { state, leftMs: Number(left) };
   if (typeof fingerprint === 'string') {
     if (state === 'in-flight') return { state, fingerprint };
-    if (state === 'completed' && typeof response === 'string') {
-      return { state, fingerprint, response: JSON.parse(response) as IdempotencyStoredPayload };
+    // NULL, where somebody has changed the row, is handed on: as an answer that cannot be read, not as a store that fails.
+    if (state === 'completed' && (typeof response === 'string' || response === null)) {
+      return { state, fingerprint, response: JSON.parse(response ?? 'null') as IdempotencyStoredPayload };
     }
   }
 

@@ -89,6 +89,17 @@ describe('The store in Redis sends a script', () => {
   });
 });
 
+describe('The start of an application with the store in Redis', () => {
+  it('asks once whether it may evict, also when Nest starts it again for a microservice', () => {
+    const client = scripted('maxmemory_policy:noeviction', 'maxmemory_policy:noeviction');
+    const store = new RedisIdempotencyStore(client);
+    store.onModuleInit();
+    store.onModuleInit();
+
+    expect(client.evalSha).toHaveBeenCalledOnce();
+  });
+});
+
 describe('The store in Redis reads', () => {
   it('texts that come as bytes', async () => {
     const bytes = (text: string): Buffer => Buffer.from(`..${text}`).subarray(2);
@@ -102,11 +113,14 @@ describe('The store in Redis reads', () => {
     expect(await new RedisIdempotencyStore(scripted(bytes('yes'))).release('key', 'owner')).toBe(true);
   });
 
-  it('an answer that is no JSON as one that nobody can read, not as an error of the store', async () => {
-    expect(await acquire(scripted(['completed', 'print', '{"status":2']))).toEqual({
+  it.each([
+    ['is no JSON', '{"status":2', '{"status":2'],
+    ['is gone', null, undefined],
+  ])('an answer that %s as one that nobody can read, not as an error of the store', async (_what, kept, response) => {
+    expect(await acquire(scripted(['completed', 'print', kept]))).toStrictEqual({
       state: 'completed',
       fingerprint: 'print',
-      response: '{"status":2',
+      response,
     });
   });
 
@@ -117,8 +131,8 @@ describe('The store in Redis reads', () => {
     [[], '[]'],
     [['in-flight'], '["in-flight"]'],
     [['in-flight', null], '["in-flight", null]'],
-    [['completed', 'print'], '["completed", "print"]'],
-    [['completed', 'print', null], '["completed", "print", null]'],
+    [['completed'], '["completed"]'],
+    [['completed', null, '{}'], '["completed", null, "{}"]'],
     [['stolen', 'print'], '["stolen", "print"]'],
   ])('no result from %j', async (reply, shown) => {
     await expect(acquire(scripted(reply))).rejects.toThrow(

@@ -34,6 +34,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
   readonly #checksEviction: boolean;
   readonly #instance = randomUUID();
   #calls = 0;
+  #eviction: Promise<void> | undefined = undefined;
 
   /** @throws TypeError when the client is none, or an option is unknown or not what it should be. */
   constructor(client: RedisClient, options: RedisIdempotencyStoreOptions = {}) {
@@ -49,7 +50,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     const [state, found, response] = (Array.isArray(reply) ? reply : []).map(textOf);
     if (state === 'acquired') return { state };
     if (state === 'in-flight' && found !== undefined) return { state, fingerprint: found };
-    if (state === 'completed' && found !== undefined && response !== undefined) {
+    if (state === 'completed' && found !== undefined) {
       return { state, fingerprint: found, response: parse(response) };
     }
 
@@ -68,9 +69,12 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
     return this.#decide(EXTEND, key, () => [owner, String(lockTtl)]);
   }
 
-  /** Called by Nest where the store is a provider. Does not wait for Redis, which may be away when an application starts. */
+  /**
+   * Called by Nest where the store is a provider, in a hybrid application also more than once. Does not wait for Redis, which
+   * may be away when an application starts.
+   */
   onModuleInit(): void {
-    if (this.#checksEviction) void this.#warnOfEviction();
+    if (this.#checksEviction) this.#eviction ??= this.#warnOfEviction();
   }
 
   /**
@@ -140,10 +144,13 @@ function requirePrefix(prefix: unknown): string {
   );
 }
 
-/** What is no JSON was not written here. It is handed on as it is: as an answer that cannot be read, not as no answer. */
-function parse(response: string): IdempotencyStoredPayload {
+/**
+ * What is no JSON, or is missing, was not written here. It is handed on as it is: as an answer that cannot be read, not as a
+ * store that fails.
+ */
+function parse(response: string | undefined): IdempotencyStoredPayload {
   try {
-    return JSON.parse(response) as IdempotencyStoredPayload;
+    return JSON.parse(response as string) as IdempotencyStoredPayload;
   } catch {
     return response as unknown as IdempotencyStoredPayload;
   }

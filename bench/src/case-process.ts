@@ -36,10 +36,15 @@ export class CaseProcess {
       env: { ...process.env, BENCH_NODE: execPath },
       execArgv: [...(ARGUMENTS[row.measure] ?? [])],
     });
-    const answer = await nextReply(child);
-    if (answer.kind !== 'ready') throw new Error(`${row.id} answered before it was ready`);
+    try {
+      const answer = await nextReply(child);
+      if (answer.kind !== 'ready') throw new Error(`${row.id} answered before it was ready`);
 
-    return new CaseProcess(child, answer.node);
+      return new CaseProcess(child, answer.node);
+    } catch (error) {
+      child.kill();
+      throw error;
+    }
   }
 
   async measure(request: SliceRequest): Promise<number> {
@@ -56,12 +61,22 @@ export class CaseProcess {
   }
 }
 
+/** A slice takes milliseconds, or seconds where it is a load: what takes longer than this hangs. */
+const LONGEST_MS = 120_000;
+
 function nextReply(child: ChildProcess): Promise<Exclude<SliceReply, { kind: 'failed' }>> {
   return new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`A measured process ended with code ${code}`));
+    const onExit = (code: number | null): void => {
+      clearTimeout(limit);
+      reject(new Error(`A measured process ended with code ${code}`));
+    };
+    const limit = setTimeout(() => {
+      reject(new Error(`A measured process said nothing for ${LONGEST_MS / 1_000} seconds`));
+    }, LONGEST_MS);
     child.once('exit', onExit);
     child.once('message', (message: SliceReply) => {
       child.off('exit', onExit);
+      clearTimeout(limit);
       if (message.kind === 'failed') reject(new Error(message.message));
       else resolve(message);
     });

@@ -1,49 +1,54 @@
 import { RetryPolicy } from 'holdfast';
-import { Dispatcher, interceptors } from 'undici';
+import { interceptors, type Dispatcher } from 'undici';
 import { ATTEMPTS } from '../libraries/library.js';
 import { answerAtOnce, type Call, type Sides } from '../sides.js';
 
-/** A server without a network: each request is answered at once, with an empty body. */
-class AnsweringDispatcher extends Dispatcher {
-  override dispatch(_options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const controller = new AnsweredRequest();
-    handler.onRequestStart?.(controller, {});
-    queueMicrotask(() => {
-      handler.onResponseStart?.(controller, 200, {}, 'OK');
-      handler.onResponseEnd?.(controller, {});
-    });
-
-    return true;
-  }
-}
+type Dispatch = Dispatcher['dispatch'];
 
 /** Nobody pauses or aborts what is answered at once. */
-class AnsweredRequest implements Dispatcher.DispatchController {
-  readonly rawHeaders = null;
-  readonly rawTrailers = null;
-  readonly aborted = false;
-  readonly paused = false;
-  readonly reason = null;
+const CONTROLLER: Dispatcher.DispatchController = {
+  rawHeaders: null,
+  rawTrailers: null,
+  aborted: false,
+  paused: false,
+  reason: null,
+  pause: () => {},
+  resume: () => {},
+  abort: () => {},
+};
 
-  pause(): void {}
+/** A server without a network: each request is answered at once, with an empty body. */
+const answer: Dispatch = (_request, handler) => {
+  handler.onRequestStart?.(CONTROLLER, {});
+  queueMicrotask(() => {
+    handler.onResponseStart?.(CONTROLLER, 200, {}, 'OK');
+    handler.onResponseEnd?.(CONTROLLER, {});
+  });
 
-  resume(): void {}
+  return true;
+};
 
-  abort(): void {}
+function requestThrough(dispatch: Dispatch): Call {
+  return () =>
+    new Promise<void>((resolve, reject) => {
+      dispatch(
+        { origin: 'http://dependency.invalid', path: '/', method: 'GET' },
+        {
+          onRequestStart: () => {},
+          onResponseStart: () => {},
+          onResponseData: () => {},
+          onResponseEnd: () => resolve(),
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
 }
 
-function requestTo(dispatcher: Dispatcher): Call {
-  return async () => {
-    const { body } = await dispatcher.request({ origin: 'http://dependency.invalid', path: '/', method: 'GET' });
-    await body.dump();
-  };
-}
-
-/** A request of undici under our retry, and the same through undici's own retry interceptor. */
+/** A request that undici dispatches under our retry, and through undici's own retry interceptor. */
 export function retryOfRequests(): Sides {
-  const bare = requestTo(new AnsweringDispatcher());
+  const request = requestThrough(answer);
   const ours = new RetryPolicy({ attempts: ATTEMPTS });
-  const other = requestTo(new AnsweringDispatcher().compose(interceptors.retry({ maxRetries: ATTEMPTS - 1 })));
+  const other = requestThrough(interceptors.retry({ maxRetries: ATTEMPTS - 1 })(answer));
 
-  return { ours: () => ours.execute(bare), other, bare: answerAtOnce };
+  return { ours: () => ours.execute(request), other, bare: answerAtOnce };
 }

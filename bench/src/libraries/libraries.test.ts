@@ -8,9 +8,7 @@ describe('What is compared', () => {
     expect(await make()()).toBe(42);
   });
 
-  const others = [...POLICY_ROWS, ...LIBRARY_ROWS].filter(
-    ({ id, measure }) => measure === 'ratio' && id !== 'retry-over-undici',
-  );
+  const others = [...POLICY_ROWS, ...LIBRARY_ROWS].filter(({ measure }) => measure === 'ratio');
 
   it.each(others)('is a call of $id that both sides answer alike', async ({ sides }) => {
     const { ours, other } = await sides();

@@ -1,5 +1,16 @@
 import { BadRequestException, HttpException } from '@nestjs/common';
-import { Args, Field, Int, Mutation, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import {
+  Args,
+  Field,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Parent,
+  Query,
+  ResolveField,
+  Resolver,
+} from '@nestjs/graphql';
 import { GraphQLError } from 'graphql';
 import { Observable } from 'rxjs';
 import { beforeEach, expect, it } from 'vitest';
@@ -33,6 +44,15 @@ class Charge {
 
 function charge(amount: number): Charge {
   return run(`charge ${amount}`, { amount, number: runs.length + 1, at: new Date(1_000) });
+}
+
+@InputType()
+class Order {
+  @Field()
+  declare id: string;
+
+  @Field(() => Int)
+  declare amount: number;
 }
 
 @ObjectType()
@@ -79,8 +99,8 @@ class Charges {
 
   @Mutation(() => Charge)
   @Idempotent({ keyFrom: { graphql: { arg: 'input.id' } } })
-  named(@Args('input', { type: () => String, nullable: true }) _input?: string): Charge {
-    return charge(3);
+  named(@Args('input', { type: () => Order }) { amount }: Order): Charge {
+    return charge(amount);
   }
 
   @Mutation(() => Account)
@@ -127,6 +147,7 @@ onEachServer('A mutation with a key', (start) => {
       ['stored', 'graphql', 'Charges.charge'],
       ['replayed', 'graphql', 'Charges.charge'],
     ]);
+    expect(events).toMatchObject([{}, { status: 200 }, { status: 200 }]);
   });
 
   it('finds it in its argument first, and then it is that of this field alone', async () => {
@@ -146,6 +167,17 @@ onEachServer('A mutation with a key', (start) => {
     );
     expect(twins.data?.['b']).toEqual(twins.data?.['a']);
     expect(runs).toHaveLength(4);
+  });
+
+  it('finds it where its field says, and nowhere else', async () => {
+    const { query } = await start({ providers: [Charges] });
+    const call = (id: string, key: string) =>
+      query(`mutation { named(input: { id: "${id}", amount: 3 }) ${AMOUNT} }`, key);
+
+    const first = await call('7', 'one');
+    expect(await call('7', 'two')).toEqual(first);
+    expect((await call('8', 'one')).data?.['named']).toMatchObject({ number: 2 });
+    expect(runs).toEqual(['charge 3', 'charge 3']);
   });
 
   it('is refused with other arguments, as an error of its field', async () => {

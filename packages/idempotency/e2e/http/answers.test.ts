@@ -402,6 +402,24 @@ onBothAdapters('An answer of which no copy can be kept', (start) => {
     expect(events.filter(({ type }) => type === 'released')).toHaveLength(2);
   });
 
+  it('that was sent although Nest was to send it is warned of, and the next call runs the handler', async () => {
+    @Controller()
+    class SendingController {
+      @Post()
+      @Idempotent()
+      send(@Res({ passthrough: true }) response: AnyResponse): void {
+        runs += 1;
+        response.status(200).send(`run ${runs}`);
+      }
+    }
+    const { twice, log, events } = await start({ controllers: [SendingController] });
+    const [first, again] = await twice('/');
+
+    expect([first.text, again.text, again.replayed]).toEqual(['run 1', 'run 2', false]);
+    expect(log.warnings).toEqual([expect.stringContaining('SendingController.send() sends its answer itself')]);
+    expect(events.filter(({ type }) => type === 'released')).toHaveLength(2);
+  });
+
   it('that has no value at all is warned of', async () => {
     @Controller()
     class EmptyController {

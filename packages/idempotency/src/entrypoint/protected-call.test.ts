@@ -580,6 +580,17 @@ describe('The functions of an application', () => {
     expect([handler.runs, handler.store.asked]).toEqual([0, []]);
   });
 
+  it('are asked side by side: a call waits for the slower of them alone', async () => {
+    const slowly = <T>(value: T): Promise<T> => new Promise((resolve) => setTimeout(() => resolve(value), 100));
+    const handler = new ProtectedHandler({ scope: () => slowly('user-7'), fingerprint: () => slowly('body') });
+    const caller = handler.request(() => of(1));
+    await pass(99);
+    expect(handler.runs).toBe(0);
+    await pass(1);
+
+    expect(caller.values).toEqual([1]);
+  });
+
   it('that name no scope for a signed-in user refuse the call', async () => {
     const handler = new ProtectedHandler({ scope: (user: { idd?: string }) => user.idd });
     handler.user = { id: 'user-7' };
@@ -591,6 +602,19 @@ describe('The functions of an application', () => {
     expect([handler.runs, handler.store.asked]).toEqual([0, []]);
     expect(takeLog()).toEqual([expect.stringContaining('Payments.create')]);
   });
+
+  it.each([undefined, null, false])(
+    'may name no scope where %j stands for the user: nobody is signed in',
+    async (user) => {
+      const handler = new ProtectedHandler({ scope: () => undefined });
+      handler.user = user;
+      const caller = handler.request(() => of(1));
+      await pass(0);
+
+      expect(caller.values).toEqual([1]);
+      expect(takeLog()).toEqual([expect.stringContaining('was called without a user and without a scope')]);
+    },
+  );
 
   it.each([false, { http: false }] as const)('are not asked with scope: %j', async (scope) => {
     const handler = new ProtectedHandler({ scope });

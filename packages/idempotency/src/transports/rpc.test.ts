@@ -15,7 +15,7 @@ import { RpcExceptions, PeerPackage } from 'holdfast/nest';
 import { describe, expect, it } from 'vitest';
 import { binding } from '../binding.js';
 import { IdempotencyRejectedError } from '../execution/rejection.js';
-import { mergeOptions } from '../settings.js';
+import { mergeOptions, readHandlerOptions } from '../settings.js';
 import { RpcTransport } from './rpc.js';
 
 const NAME = 'idempotency-key';
@@ -112,6 +112,26 @@ describe('The key of a message', () => {
     expect(transport.keyOf(call({ idempotencyKey }, rabbit('header')), SETTINGS)).toEqual({ kind: 'key', key });
   });
 
+  it.each([
+    ['a part of the payload', { payload: 'order.id' }, 'in the payload'],
+    ['another header', { header: 'X-Request-Id' }, 'in the header'],
+    ['its own place of a map', { http: { header: 'X-Key' }, rpc: { payload: 'order.id' } }, 'in the payload'],
+  ])('is %s where its handler says so, and nowhere else', (_place, keyFrom, key) => {
+    const settings = mergeOptions(readHandlerOptions({ keyFrom }));
+    const headers = { [NAME]: 'usual', 'x-request-id': 'in the header' };
+    const message = new RmqContext([{ properties: { headers } }, {}, 'orders']);
+    const data = { order: { id: 'in the payload' }, idempotencyKey: 'usual' };
+
+    expect(transport.keyOf(call(data, message), settings)).toEqual({ kind: 'key', key });
+    expect(transport.keyOf(call({ idempotencyKey: 'usual' }, rabbit('usual')), settings)).toEqual({ kind: 'missing' });
+  });
+
+  it('is what a function of its handler finds', () => {
+    const settings = mergeOptions(readHandlerOptions({ keyFrom: (context) => `found over ${context.getType()}` }));
+
+    expect(transport.keyOf(call({}, rabbit('usual')), settings)).toEqual({ kind: 'key', key: 'found over rpc' });
+  });
+
   it('in the payload is its own property', () => {
     const data = Object.create({ idempotencyKey: 'inherited' }) as object;
     expect(transport.keyOf(call(data, undefined), SETTINGS)).toEqual({ kind: 'missing' });
@@ -160,6 +180,22 @@ describe('An event that is refused', () => {
   ] as const)('ends where it would be refused again, so that no broker delivers it for ever: %s', (code, dropped) => {
     expect(drops(code, Orders.prototype.created)).toBe(dropped);
     expect(drops(code, Orders.prototype.create)).toBe(false);
+  });
+});
+
+describe('What a handler of messages returned', () => {
+  it('is kept with the status of a success, and no headers', () => {
+    const outcome = { kind: 'value', value: { id: 1 } } as const;
+
+    expect(transport.store(outcome, call({}, {}))).toEqual({ status: 200, headers: {}, body: { id: 1 } });
+  });
+});
+
+describe('What a scope of messages is made from', () => {
+  it('is the payload', () => {
+    const data = { tenant: 'a' };
+
+    expect(transport.scopeSourceOf(call(data, rabbit('k')))).toBe(data);
   });
 });
 

@@ -35,7 +35,10 @@ export class DatabaseModule implements OnApplicationShutdown {
 
 function openPool(connectionString: string | undefined): Pool {
   const pool = new Pool({ connectionString });
-  pool.on('error', (error) => new Logger('Database').warn(error.message));
+  // Connections die between statements as well, also while a handler uses them: unheard, that would end the process.
+  pool.on('connect', (client) => client.on('error', (error) => new Logger('Database').warn(error.message)));
+  // The pool repeats what idle ones say.
+  pool.on('error', () => {});
 
   return pool;
 }

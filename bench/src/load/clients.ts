@@ -1,4 +1,4 @@
-import { Agent, get } from 'node:http';
+import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -54,7 +54,8 @@ export async function askSteadily(url: string, { requests, everyMs, ramp }: Pace
   });
 }
 
-async function overKeptConnections<T>(url: string, use: (target: Target) => Promise<T>): Promise<T> {
+/** Of one agent, whose connections are closed in the end. */
+export async function overKeptConnections<T>(url: string, use: (target: Target) => Promise<T>): Promise<T> {
   const agent = new Agent({ keepAlive: true });
   try {
     return await use({ url, agent });
@@ -63,9 +64,13 @@ async function overKeptConnections<T>(url: string, use: (target: Target) => Prom
   }
 }
 
-interface Target {
+export interface Target {
   readonly url: string;
   readonly agent: Agent;
+  /** Default `'GET'`. */
+  readonly method?: 'GET' | 'POST';
+  /** After how long nobody waits any more. Default: never. */
+  readonly patienceMs?: number;
 }
 
 async function askInTurn(target: Target, times: number, until: number): Promise<Answered[]> {
@@ -77,12 +82,27 @@ async function askInTurn(target: Target, times: number, until: number): Promise<
   return answers;
 }
 
-function ask({ url, agent }: Target, dueAt: number): Promise<Answered> {
+/**
+ * Asks once. `dueAt`, by `performance.now()`, is what the time of the answer is counted from.
+ *
+ * @throws what became of the connection, when there is no whole answer, or none before the patience was over.
+ */
+export function ask({ url, agent, method = 'GET', patienceMs }: Target, dueAt: number): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    get(url, { agent }, (answer) => {
+    const asked = request(url, { agent, method }, (answer) => {
       text(answer).then((body) => {
+        clearTimeout(patience);
         resolve({ ms: performance.now() - dueAt, status: answer.statusCode, body });
       }, reject);
-    }).on('error', reject);
+    });
+    const patience =
+      patienceMs === undefined
+        ? undefined
+        : setTimeout(() => asked.destroy(new Error(`nothing for ${patienceMs} ms`)), patienceMs);
+    asked.on('error', (error) => {
+      clearTimeout(patience);
+      reject(error);
+    });
+    asked.end();
   });
 }

@@ -1,3 +1,5 @@
+import { seeded } from '../seeded.js';
+
 /** What sets the limit of each call and is told what came of it; `AdaptiveTimeout` is one. */
 export interface LimitRule {
   readonly limitMs: number;
@@ -57,16 +59,4 @@ export class VirtualServer {
   #normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.#random())) * Math.cos(2 * Math.PI * this.#random());
   }
-}
-
-/** Mulberry32: the same numbers for the same seed, everywhere. */
-function seeded(seed: number): () => number {
-  let state = seed;
-
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util';
+import { readSeed } from '../simulate/command-line.js';
+import { FAULTS, type Fault } from './faults.js';
+
+export interface Command {
+  readonly seed: number;
+  readonly seconds: number;
+  /** What is wrong with the policies, so that the run has something to find. */
+  readonly fault: Fault | undefined;
+  /** Where the plot goes; `undefined` for nowhere. */
+  readonly plot: string | undefined;
+}
+
+const LEAST_SECONDS = 6;
+const MOST_SECONDS = 3_600;
+
+/**
+ * `--seed`, `--seconds`, `--fault`, and `--plot` with the file that is drawn.
+ *
+ * @throws TypeError naming the option.
+ */
+export function readCommandLine(args: readonly string[]): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string', default: '1' },
+      seconds: { type: 'string', default: '60' },
+      fault: { type: 'string' },
+      plot: { type: 'string' },
+    },
+  });
+  const seconds = Number(values.seconds);
+  if (!Number.isInteger(seconds) || seconds < LEAST_SECONDS || seconds > MOST_SECONDS) {
+    const range = `${LEAST_SECONDS} to ${MOST_SECONDS}`;
+    throw new TypeError(`--seconds: expected a whole number from ${range}, got ${JSON.stringify(values.seconds)}.`);
+  }
+  const { fault, plot } = values;
+  if (fault !== undefined && !FAULTS.includes(fault as Fault)) {
+    throw new TypeError(`--fault: expected one of ${FAULTS.join(', ')}, got ${JSON.stringify(fault)}.`);
+  }
+
+  return { seed: readSeed(['--seed', values.seed]), seconds, fault: fault as Fault | undefined, plot };
+}

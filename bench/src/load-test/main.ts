@@ -1,0 +1,41 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readCommandLine } from './command-line.js';
+import { judge } from './judge/judge.js';
+import { holds, type Verdict } from './judge/verdict.js';
+import { drawRun } from './draw-run.js';
+import { run } from './run.js';
+import { renderTable } from './table.js';
+
+const MOST_SHOWN = 8;
+
+function lineOf(verdict: Verdict): string {
+  const { sentence, note, excused = 0 } = verdict;
+  const sure = excused === 0 ? 'holds ' : 'UNSURE';
+  const machine = excused === 0 ? [] : [`${excused} were later while the machine was late itself, and are not judged`];
+  const notes = [...(note === undefined ? [] : [note]), ...machine];
+
+  return `${holds(verdict) ? sure : 'FAILS '}  ${sentence}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}.`;
+}
+
+const { seed, seconds, fault, plot } = readCommandLine(process.argv.slice(2));
+process.stderr.write(`Load for ${seconds} s, seed ${seed}, Node ${process.version}.\n`);
+const record = await run({
+  seed,
+  seconds,
+  fault,
+  onPhase: ({ condition, answers }) => process.stderr.write(`${condition}: ${answers.length} requests\n`),
+});
+console.log(renderTable(record.phases));
+console.log('');
+
+const verdicts = judge(record);
+for (const verdict of verdicts) {
+  console.log(lineOf(verdict));
+  for (const finding of verdict.findings.slice(0, MOST_SHOWN)) console.log(`         ${finding}`);
+  const more = verdict.findings.length - MOST_SHOWN;
+  if (more > 0) console.log(`         and ${more} more`);
+}
+// npm starts programs in the folder of their package, and says where it was called.
+if (plot !== undefined) writeFileSync(resolve(process.env.INIT_CWD ?? '.', plot), drawRun(record));
+if (!verdicts.every(holds)) process.exitCode = 1;

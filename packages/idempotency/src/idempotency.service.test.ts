@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { HttpException, NotFoundException } from '@nestjs/common';
 import { ClientDisconnectedError, ResilienceTimeoutError, TimeoutPolicy } from 'holdfast';
 import { currentScope } from 'holdfast/binding';
@@ -224,14 +225,36 @@ describe('A result that cannot be kept', () => {
     expect(takeLog()).toEqual([expect.stringMatching(line)]);
   });
 
-  it('since it is a stream or holds itself is returned all the same', async () => {
+  it('since it is too large is warned of once for each name, and told each time', async () => {
     const jobs = new Jobs();
-    const circle: { self?: unknown } = {};
-    circle.self = circle;
+    for (const name of ['a', 'a', 'b', 'a']) {
+      await jobs.service.run('k', () => 'result', { name, maxBodySize: 3 });
+    }
 
-    expect(await jobs.service.run('k', () => circle, SEND)).toBe(circle);
-    expect(jobs.size).toBe(0);
-    takeLog();
+    expect(jobs.events$.filter((event) => event === 'released:too-large')).toHaveLength(4);
+    expect(takeLog()).toEqual([
+      expect.stringMatching(/^warn: a, key .*larger than maxBodySize/),
+      expect.stringMatching(/^warn: b, key .*larger than maxBodySize/),
+    ]);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['is a stream', () => Readable.from(['a'])],
+    [
+      'holds itself',
+      () => {
+        const circle: { self?: unknown } = {};
+        circle.self = circle;
+        return circle;
+      },
+    ],
+  ])('since it %s is returned all the same', async (_why, make) => {
+    const jobs = new Jobs();
+    const result = make();
+
+    expect(await jobs.service.run('k', () => result, SEND)).toBe(result);
+    expect([jobs.size, jobs.events$.at(-1)]).toEqual([0, 'released:unstorable']);
+    expect(takeLog()).toEqual([expect.stringMatching(/^error: .*is not kept/)]);
   });
 
   it('leaves the error of its work as it is when storeIf throws', async () => {

@@ -44,6 +44,9 @@ export interface IdempotencyRun {
 /** Idempotency keys for work that no decorator reaches: jobs, queues, schedules, WebSocket handlers. */
 @Injectable()
 export class IdempotencyService {
+  /** Names of work that was warned of: names are few, and may be run without end. */
+  private readonly toldTooLarge = new Set<string>();
+
   constructor(private readonly runtime: IdempotencyRuntime) {}
 
   /**
@@ -128,14 +131,34 @@ export class IdempotencyService {
     try {
       value = await held.run(async () => await work(runOf(held)));
     } catch (error) {
-      await held.settle(
-        isCutOff(error) ? { free: 'outcome' } : choose(held, () => ({ ...storedHttpError(error), headers: {} }), error),
-      );
+      const read = (): IdempotencyStoredResponse => ({ ...storedHttpError(error), headers: {} });
+      await held.settle(isCutOff(error) ? { free: 'outcome' } : this.choose(held, read, error));
       throw error;
     }
 
-    await held.settle(choose(held, () => capturePlainly(value)));
+    await held.settle(this.choose(held, () => capturePlainly(value)));
     return value;
+  }
+
+  /** Never throws: what an application's own code throws here is logged, and nothing is kept. */
+  private choose(held: HeldCall, read: () => IdempotencyStoredResponse, ...thrown: readonly [error?: unknown]): Choice {
+    try {
+      const choice = chooseBySettings(read(), held.call.settings, ...thrown);
+      if ('free' in choice && choice.free === 'too-large') this.warnTooLarge(held);
+      return choice;
+    } catch (error) {
+      held.reports.captureFailed(error);
+      return { free: 'unstorable' };
+    }
+  }
+
+  private warnTooLarge({ call: { handler }, reports }: HeldCall): void {
+    if (this.toldTooLarge.has(handler)) return;
+
+    this.toldTooLarge.add(handler);
+    reports.warn(
+      'the answer is larger than maxBodySize, and is not kept: a repeated call runs the work again (told once)',
+    );
   }
 }
 
@@ -173,18 +196,4 @@ function runOf(held: HeldCall): IdempotencyRun {
     signal: held.lock.signal,
     keep: (store, value) => held.keepValueIn(store, value),
   };
-}
-
-/** Never throws: what an application's own code throws here is logged, and nothing is kept. */
-function choose(held: HeldCall, read: () => IdempotencyStoredResponse, ...thrown: readonly [error?: unknown]): Choice {
-  try {
-    const choice = chooseBySettings(read(), held.call.settings, ...thrown);
-    if ('free' in choice && choice.free === 'too-large') {
-      held.reports.warn('the answer is larger than maxBodySize, and is not kept: a repeated call runs the work again');
-    }
-    return choice;
-  } catch (error) {
-    held.reports.captureFailed(error);
-    return { free: 'unstorable' };
-  }
 }

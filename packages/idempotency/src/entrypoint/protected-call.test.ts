@@ -652,6 +652,22 @@ describe('A handler that never ends', () => {
   });
 });
 
+describe('A handler that has lost its lock', () => {
+  it('and finishes all the same, gives its late answer to its own caller, and to nobody else', async () => {
+    const handler = new ProtectedHandler({ lockTtl: '3s' });
+    const caller = handler.request(() => after(5 * SECOND, 'mine'));
+    await pass(0);
+    handler.store.memory.clear();
+    const another = await handler.takenByAnother();
+    await pass(5 * SECOND);
+
+    expect([caller.values, caller.ended, caller.error]).toEqual([['mine'], true, undefined]);
+    expect(handler.events$).toEqual(['lock-lost:extend', 'executed']);
+    expect(await handler.store.memory.release('k', another)).toBe(true);
+    expect(takeLog()).toEqual([expect.stringContaining('the lock was lost while the handler was running')]);
+  });
+});
+
 describe('A store that fails while the outcome is written', () => {
   it('does not keep the answer from its caller', async () => {
     const handler = new ProtectedHandler();

@@ -16,7 +16,7 @@ import {
 } from '@nestjs/common';
 import { Idempotent } from '@nestjs/idempotency';
 import { FileInterceptor, type NestExpressApplication } from '@nestjs/platform-express';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { of } from 'rxjs';
 import { beforeEach, expect, it } from 'vitest';
 import type { CallOptions } from '../fixtures/client.js';
@@ -247,7 +247,7 @@ onBothAdapters('keyFrom over HTTP', (start) => {
   });
 });
 
-onBothAdapters('A key belongs to', (start) => {
+onBothAdapters('A key belongs to', (start, adapter) => {
   const pairs: readonly (readonly [string, string, CallOptions, string, CallOptions])[] = [
     ['the path', '/plain/1', {}, '/plain/2', {}],
     ['the method', '/plain/1', {}, '/plain/1', { method: 'PUT' }],
@@ -296,6 +296,31 @@ onBothAdapters('A key belongs to', (start) => {
     await call(path, key, options);
 
     expect((await call(otherPath, key, otherOptions)).replayed).toBe(true);
+  });
+
+  const asked = (host: string, forwarded: string): CallOptions => ({
+    headers: { host, 'x-forwarded-host': forwarded },
+  });
+
+  it('the host that a trusted proxy was asked for, by whatever name it asks', async () => {
+    const trust: ApplicationOptions =
+      adapter === 'express'
+        ? { configure: (app) => void (app as NestExpressApplication).set('trust proxy', true) }
+        : { fastify: new FastifyAdapter({ trustProxy: true }) };
+    const { call } = await start({ controllers, ...trust });
+    const key = newKey();
+    expect((await call('/plain', key, asked('a.internal', 'shop.example'))).status).toBe(201);
+
+    expect((await call('/plain', key, asked('b.internal', 'shop.example'))).replayed).toBe(true);
+    expect((await call('/plain', key, asked('a.internal', 'other.example'))).status).toBe(422);
+  });
+
+  it('no host that somebody claims who is not trusted', async () => {
+    const { call } = await start({ controllers });
+    const key = newKey();
+    await call('/plain', key, asked('a.example', 'shop.example'));
+
+    expect((await call('/plain', key, asked('a.example', 'other.example'))).replayed).toBe(true);
   });
 
   it('the version that is asked for', async () => {

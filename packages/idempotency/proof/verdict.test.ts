@@ -141,9 +141,14 @@ describe('The verdict on a key', () => {
       acknowledged: [kept('1', 9_060)],
     });
     expect(broken(refusedAt(3_100), { lives })).toEqual([]);
-    expect(broken(refusedAt(3_101), { lives })).toEqual([
-      'key k is blocked: refused at 3101 although nobody could hold it any more',
-    ]);
+    const blocked = ['key k is blocked: refused at 3101 although nobody could hold it any more'];
+    expect(broken(refusedAt(3_101), { lives })).toEqual(blocked);
+    const others: readonly Answer[] = [{ kind: 'conflict' }, { kind: 'refused' }, { kind: 'reused' }];
+    for (const answer of others) {
+      const meanwhile = refusedAt(3_101);
+      const also = { ...meanwhile, asked: [...(meanwhile.asked ?? []), asked(2_200, 2_210, answer, 8)] };
+      expect(broken(also, { lives })).toEqual(blocked);
+    }
   });
 
   it('wants an answer for good, documented answers, and a store that is not said to be away while it is there', () => {
@@ -155,6 +160,16 @@ describe('The verdict on a key', () => {
       'key k was answered that the store is unavailable, which it was not',
     ]);
     expect(also({ kind: 'cut' })).toEqual(['key k a connection broke although no server was killed']);
+    expect(also({ kind: 'reused' })).toContain('key k was told to be the key of another payload');
+  });
+
+  it('lets a store be said to be away for a second after an outage, and neither later nor before', () => {
+    const outages: Evidence['outages'] = [{ kind: 'pause', from: 2_000, to: 3_000 }];
+    const away = (sentAt: number, endedAt: number): readonly string[] =>
+      broken({ asked: [...GOOD.asked, asked(sentAt, endedAt, { kind: 'unavailable' })] }, { outages });
+    const groundless = ['key k was answered that the store is unavailable, which it was not'];
+    expect([away(1_990, 2_000), away(4_000, 4_010)]).toEqual([[], []]);
+    expect([away(1_990, 1_999), away(4_001, 4_010)]).toEqual([groundless, groundless]);
   });
 
   it('sees a server that ended by itself', () => {

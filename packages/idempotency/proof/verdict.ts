@@ -3,7 +3,7 @@ import type { Effect } from './effects.js';
 import type { Evidence, Story } from './evidence.js';
 import { overlaps } from './moment.js';
 
-/** How much later than a lock's end a key may still be refused: what a busy machine takes for a request. */
+/** How much later than a lock's end, or an outage's, a call may still be refused: what a busy machine takes for a request. */
 const GRACE_MS = 1_000;
 
 /** A sentence that does not hold. */
@@ -125,8 +125,11 @@ const blocked: Rule = ({ asked }, { lockTtl, outages }) =>
     })
     .map(({ sentAt }) => `is blocked: refused at ${Math.round(sentAt)} although nobody could hold it any more`);
 
+/** What is answered by somebody who has never had a lock. */
+const WITHOUT_LOCK: readonly (Answer['kind'] | undefined)[] = ['conflict', 'refused', 'replay', 'reused'];
+
 function isSignOfLife({ sentAt, endedAt = Infinity, answer }: Asked, since: number, refused: Asked): boolean {
-  if (answer?.kind === 'conflict' || answer?.kind === 'refused' || answer?.kind === 'replay') return false;
+  if (WITHOUT_LOCK.includes(answer?.kind)) return false;
 
   return sentAt <= (refused.endedAt ?? Infinity) && endedAt >= since;
 }
@@ -136,8 +139,13 @@ const documented: Rule = ({ asked, charge }, { outages, lives }) => {
   const odd = asked.flatMap(({ answer }) => (answer?.kind === 'odd' ? [`was answered ${answer.what}`] : []));
   const untold = asked.filter(({ answer }) => answer === undefined).map(() => 'a request was never answered');
   const groundless = asked
-    .filter(({ answer }) => answer?.kind === 'unavailable' && outages.length === 0)
+    .filter(({ answer }) => answer?.kind === 'unavailable')
+    .filter(({ sentAt, endedAt = Infinity }) => !outages.some((span) => overlaps(span, sentAt - GRACE_MS, endedAt)))
     .map(() => 'was answered that the store is unavailable, which it was not');
+  // Another payload is sent when the first one has been answered: the key is never its.
+  const denied = asked
+    .filter(({ answer, charge: { amount } }) => answer?.kind === 'reused' && amount === charge.amount)
+    .map(() => 'was told to be the key of another payload');
   const accepted = asked
     .filter((one) => one.charge.amount !== charge.amount && bodyOf(one.answer).length > 0)
     .map(() => 'another payload was answered');
@@ -150,7 +158,7 @@ const documented: Rule = ({ asked, charge }, { outages, lives }) => {
 
   const never = asked.some(({ answer }) => bodyOf(answer).length > 0) ? [] : ['has no answer for good'];
 
-  return [...never, ...odd, ...untold, ...groundless, ...accepted, ...cut];
+  return [...never, ...odd, ...untold, ...groundless, ...denied, ...accepted, ...cut];
 };
 
 function bodyOf(answer: Answer | undefined, kind?: 'run' | 'replay'): readonly string[] {

@@ -1,3 +1,4 @@
+import type { WallClock } from './clock-shift.js';
 import type { Fault, StoreName } from './server/server-settings.js';
 
 export const CASES = ['calm', 'kills', 'joined-kills', 'outages', 'joined-outages', 'clocks'] as const;
@@ -11,8 +12,8 @@ export interface CasePlan {
   readonly freezes: number;
   /** How often the store does everything that stores do. */
   readonly outages: number;
-  /** Milliseconds by which the `Date` of each server is ahead. */
-  readonly clocks: readonly [number, number, number];
+  /** Of the servers, one after the other; the others go by the right time. */
+  readonly clocks: readonly WallClock[];
   readonly joined: boolean;
   /** Milliseconds. */
   readonly lockTtl: number;
@@ -20,12 +21,14 @@ export interface CasePlan {
   readonly storeTimeout: number;
 }
 
+const HOUR = 3_600_000;
+
 const CALM: CasePlan = {
   requests: 800,
   kills: 0,
   freezes: 0,
   outages: 0,
-  clocks: [0, 0, 0],
+  clocks: [],
   joined: false,
   lockTtl: 2_000,
   storeTimeout: 10_000,
@@ -40,7 +43,16 @@ const PLANS: Readonly<Record<CaseName, CasePlan>> = {
   'joined-kills': { ...KILLS, kills: 8, freezes: 2, joined: true },
   outages: OUTAGES,
   'joined-outages': { ...OUTAGES, joined: true },
-  clocks: { ...KILLS, requests: 300, kills: 4, freezes: 0, clocks: [-60_000, 0, 60_000] },
+  clocks: {
+    ...KILLS,
+    requests: 300,
+    kills: 4,
+    freezes: 0,
+    clocks: [
+      { ahead: -3 * HOUR, step: HOUR },
+      { ahead: 3 * HOUR, step: -HOUR },
+    ],
+  },
 };
 
 export interface Wanted {

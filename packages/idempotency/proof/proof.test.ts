@@ -49,7 +49,7 @@ function casesFor(store: StoreName): void {
     outages:
       'while it stands still, dies, is slow and loses connections, answers are the documented ones and none is lost',
     'joined-outages': 'the same with a joined transaction',
-    clocks: 'clocks of the servers that are a minute apart change nothing',
+    clocks: 'clocks of the servers that are hours apart, and step by an hour, change nothing',
   };
 
   it.each(casesOf(store).map((name) => [titles[name], name] as const))(

@@ -1,5 +1,6 @@
 import { planOf, type CasePlan, type Wanted } from './cases.js';
 import { Clients, type Answer } from './clients.js';
+import type { WallClock } from './clock-shift.js';
 import { readEffects } from './effects.js';
 import { storiesOf, type Evidence } from './evidence.js';
 import { ServerFaults } from './faults.js';
@@ -59,7 +60,7 @@ class CaseRun {
 
   async run(): Promise<Report> {
     const { plan, servers, surroundings } = this.parts;
-    for (const [at, name] of ['a', 'b', 'c'].entries()) servers.push(await this.server(name, plan.clocks[at] ?? 0));
+    for (const [at, name] of ['a', 'b', 'c'].entries()) servers.push(await this.server(name, plan.clocks[at]));
     await Promise.all(servers.map((server) => server.start()));
 
     const clients = new Clients({ urls: servers.map(({ url }) => url), lockTtl: plan.lockTtl });
@@ -78,7 +79,7 @@ class CaseRun {
     return await this.report(clients, load, { ...faults.counts, outages: outages?.spans ?? [] });
   }
 
-  private async server(name: string, clockAhead: number): Promise<ServerProcess> {
+  private async server(name: string, clock: WallClock | undefined): Promise<ServerProcess> {
     const { wanted, plan, surroundings } = this.parts;
     const { folder, storeUrl, effectsUrl, keyPrefix } = surroundings;
     const { lockTtl, storeTimeout, joined } = plan;
@@ -89,7 +90,7 @@ class CaseRun {
     return new ServerProcess({
       name,
       folder,
-      clockAhead,
+      clock,
       settings: { ...places, seed, lockTtl, storeTimeout, joined, fault },
     });
   }

@@ -4,7 +4,7 @@ import { openSync, closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atExit } from './at-exit.js';
-import { clockShift } from './clock-shift.js';
+import { clockShift, type WallClock } from './clock-shift.js';
 import { moment, type Span } from './moment.js';
 import { environmentOf, type ServerSettings } from './server/server-settings.js';
 
@@ -23,8 +23,8 @@ export interface ServerPlan {
   readonly name: string;
   readonly folder: string;
   readonly settings: Omit<ServerSettings, 'life' | 'acknowledged'>;
-  /** By how much its `Date` is ahead. */
-  readonly clockAhead: number;
+  /** Not the right time. */
+  readonly clock: WallClock | undefined;
 }
 
 /** A server that is killed and comes back on the same port. */
@@ -46,12 +46,12 @@ export class ServerProcess {
 
   /** Until it listens. */
   async start(): Promise<void> {
-    const { name, folder, settings, clockAhead } = this.plan;
+    const { name, folder, settings, clock } = this.plan;
     const life: Life = { name: `${name}.${this.lives.length + 1}`, killedAt: undefined, frozen: [], hasCrashed: false };
     this.lives.push(life);
     const log = join(folder, `${life.name}.out`);
     const output = openSync(log, 'a');
-    const shift = clockAhead === 0 ? [] : ['--import', clockShift(clockAhead)];
+    const shift = clock === undefined ? [] : ['--import', clockShift(clock)];
     const child = spawn(process.execPath, [...shift, MAIN], {
       env: {
         ...environmentOf({

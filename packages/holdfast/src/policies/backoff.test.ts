@@ -187,6 +187,7 @@ describe('a backoff function', () => {
     [undefined, 'undefined'],
     [null, 'null'],
     ['-1s', '"-1s"'],
+    ['-5', '"-5"'],
     ['soon', '"soon"'],
     [[5], 'an array'],
   ])('may not return %s', (returned, shown) => {
@@ -200,7 +201,9 @@ describe('a backoff function', () => {
     const backoff = createBackoff(() => Promise.reject(new Error('nobody waits')) as unknown as number);
 
     expect(() => backoff.delayMs(1, undefined)).toThrow(TypeError);
-    expect(() => backoff.delayMs(1, undefined)).toThrow(/^backoff returned a Promise/);
+    expect(() => backoff.delayMs(1, undefined)).toThrow(
+      'backoff returned a Promise. Return a duration from it, without waiting.',
+    );
   });
 
   it('that throws is heard with its own error', () => {

@@ -203,6 +203,18 @@ describe('A run', () => {
   });
 });
 
+describe('A run without protection', () => {
+  it('has a signal of its own: one for all would keep the listeners of each', async () => {
+    const jobs = new Jobs({ onStoreError: 'run' });
+    jobs.store.always(rejects('down'), 'acquire');
+    const signals = new Set<AbortSignal>();
+    for (let n = 0; n < 2; n++) await jobs.service.run('k', ({ signal }) => void signals.add(signal), SEND);
+
+    expect(signals.size).toBe(2);
+    takeLog();
+  });
+});
+
 describe('A result that cannot be kept', () => {
   it.each([
     ['it is larger than maxBodySize', { maxBodySize: 3 }, 'released:too-large', /^warn: .*larger than maxBodySize/],

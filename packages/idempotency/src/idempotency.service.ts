@@ -71,7 +71,7 @@ export class IdempotencyService {
       await admission.held.settle({ free: 'unsubscribed' });
       throw around.signal.reason;
     }
-    if (admission.kind === 'unprotected') return await work(UNPROTECTED);
+    if (admission.kind === 'unprotected') return await work(unprotected());
 
     const { response } = admission;
     if (response.error !== undefined) throw replayedHttpError(response);
@@ -185,11 +185,10 @@ interface CallOptions {
   readonly settings: HandlerSettings;
 }
 
-/** Nobody can take a key from a run that has none. */
-const UNPROTECTED: IdempotencyRun = {
-  signal: new AbortController().signal,
-  keep: async () => {},
-};
+/** Nobody can take a key from a run that has none. Its signal is its own: of one for all, no listener would ever be freed. */
+function unprotected(): IdempotencyRun {
+  return { signal: new AbortController().signal, keep: async () => {} };
+}
 
 function runOf(held: HeldCall): IdempotencyRun {
   return {

@@ -10,13 +10,12 @@ import { IdempotencyLockLostError } from './execution/lock.js';
 import { IdempotencyRejectedError } from './execution/rejection.js';
 import type { IdempotencyRuntime } from './idempotency.runtime.js';
 import { IdempotencyService, type IdempotencyRunOptions } from './idempotency.service.js';
-import { recordKey } from './key/record-key.js';
 import { readHandlerOptions } from './settings.js';
 
 useMachine();
 
 const SEND: IdempotencyRunOptions = { name: 'invoices.send' };
-const RECORD = recordKey({ key: 'k', scope: undefined, place: 'invoices.send' });
+const RECORD = 'k@service.invoices.send';
 
 class Jobs extends Machine {
   readonly service: IdempotencyService;

@@ -95,7 +95,7 @@ export class IdempotencyService {
       handler: name,
       key: found.key,
       scope,
-      recordKey: recordKey({ key: found.key, scope, place: name }),
+      recordKey: recordKey({ key: found.key, scope, place: `service.${name}` }),
       fingerprint: fingerprintOf({ scope, identity: ['service', name], payload }),
       settings,
     };

@@ -2,7 +2,7 @@ import { Controller, HttpException } from '@nestjs/common';
 import { EventPattern, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
 import { from, Observable, of } from 'rxjs';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { Idempotent } from '../../src/index.js';
+import { Idempotent, IdempotencyService } from '../../src/index.js';
 import { onEachTransport, patternOf } from '../fixtures/microservice.js';
 
 let runs: string[] = [];
@@ -98,6 +98,19 @@ class Audits {
   happened(@Payload() order: Order) {
     runs.push(`second ${order.id}`);
     return of(order.id);
+  }
+}
+
+@Controller()
+class Refunds {
+  constructor(private readonly idempotency: IdempotencyService) {}
+
+  @MessagePattern(patternOf('refund'))
+  @Idempotent()
+  refund(@Payload() order: Order) {
+    const name = 'Refunds.refund';
+
+    return this.idempotency.run('k', () => runs.push(`refund ${order.id}`), { name });
   }
 }
 
@@ -237,6 +250,13 @@ onEachTransport('A message with a key', (start, transport) => {
     expect(runs.slice(0, 2).sort()).toEqual(['first 1', 'second 1']);
     expect(log.errors).toEqual([]);
     expect(await send(patternOf('free'), {})).toEqual([5]);
+  });
+
+  it('does not meet the key of a run inside of its handler, whatever that is called', async () => {
+    const { send } = await start([Refunds]);
+    const first = await send(patternOf('refund'), { id: 1 }, KEY('k'));
+
+    expect([first, await send(patternOf('refund'), { id: 1 }, KEY('k')), runs]).toEqual([[1], [1], ['refund 1']]);
   });
 
   it('is logged, and hurts nobody, when it is an event that is refused', async () => {

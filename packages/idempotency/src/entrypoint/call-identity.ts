@@ -37,13 +37,14 @@ export class CallIdentity {
       : [this.scopeWithoutFunction(context), this.wholePayload(context)];
     const { key } = found;
     const identity = transport.identityOf(context);
+    const place = transport.placeOf(context, plan);
 
     return {
       context: transport.context,
       handler,
       key,
       scope,
-      recordKey: recordKey({ key, scope, place: transport.placeOf(context, plan) }),
+      recordKey: recordKey({ key, scope, place: place === undefined ? undefined : `${transport.context}.${place}` }),
       fingerprint: fingerprintOf({ scope, identity, payload }),
       settings,
     };

@@ -35,6 +35,15 @@ describe('A protected handler', () => {
     expect([again.values, again.ended, handler.runs]).toEqual([[{ at: new Date(0), big: 10n }], true, 1]);
   });
 
+  it('has records of its own where one key is for several, apart from those of other kinds of calls', async () => {
+    const handler = new ProtectedHandler();
+    Object.assign(handler.transport, { context: 'graphql', placeOf: () => 'account.charge' });
+    handler.request(() => of(1));
+    await pass(0);
+
+    expect(handler.store.memory.peek('k@graphql.account.charge')?.state).toBe('completed');
+  });
+
   it('runs unprotected without a key, and the store is not asked', async () => {
     const handler = new ProtectedHandler();
     handler.keyReading = { kind: 'missing' };

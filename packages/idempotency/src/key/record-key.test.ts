@@ -6,8 +6,8 @@ describe('the key of a record', () => {
   it.each<[string, RecordKeyParts]>([
     ['5f1c2a9e-1001', { key: '5f1c2a9e-1001' }],
     ['user-1:5f1c2a9e', { key: '5f1c2a9e', scope: 'user-1' }],
-    ['5f1c2a9e@batch.0.charge', { key: '5f1c2a9e', place: 'batch.0.charge' }],
-    ['user-1:5f1c2a9e@Orders.paid', { key: '5f1c2a9e', scope: 'user-1', place: 'Orders.paid' }],
+    ['5f1c2a9e@graphql.batch.0.charge', { key: '5f1c2a9e', place: 'graphql.batch.0.charge' }],
+    ['user-1:5f1c2a9e@rpc.Orders.paid', { key: '5f1c2a9e', scope: 'user-1', place: 'rpc.Orders.paid' }],
     ['a%3Ab', { key: 'a:b' }],
     ['a:b', { key: 'b', scope: 'a' }],
     ['a%40b', { key: 'a@b' }],

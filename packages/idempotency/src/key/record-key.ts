@@ -4,7 +4,10 @@ export interface RecordKeyParts {
   readonly key: string;
   /** Who is asking. */
   readonly scope?: string | undefined;
-  /** Which of several that share the key: the path of a GraphQL field, `Class.method` of a message handler. */
+  /**
+   * Which of several that share the key, behind the kind of call: `graphql.` and the path of a field, `rpc.` and
+   * `Class.method` of a message handler, `service.` and the name of a run.
+   */
   readonly place?: string | undefined;
 }
 

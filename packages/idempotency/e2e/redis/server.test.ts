@@ -11,6 +11,7 @@ import type { PrivateProcess } from '../../../../tools/services/private-process.
 import { describeOn } from '../../../../tools/services/services.js';
 import { connectIoredis, connectNodeRedis } from '../fixtures/redis-clients.js';
 import { ACQUIRE, COMPLETE, EXTEND, RELEASE } from '../../src/stores/redis/scripts.js';
+import { SlowProxy } from '../../proof/store/slow-proxy.js';
 import { closeAfterTest, connected, redisVerdict, startRedis } from '../fixtures/redis-server.js';
 
 const HOUR = 3_600_000;
@@ -117,6 +118,70 @@ describeOn(redisVerdict, 'The store and its Redis:', () => {
     expect(await store.complete('key', owner, ANSWER, HOUR)).toBe(true);
     expect(await store.complete('key', owner, { ...ANSWER, status: 500 }, HOUR)).toBe(false);
     expect(await acquire(store, 'key')).toMatchObject({ state: 'completed', response: ANSWER });
+    await acquire(store, 'freed', owner);
+    expect(await store.extend('freed', owner, HOUR)).toBe(true);
+    expect(await store.release('freed', owner)).toBe(true);
+    expect(await store.release('freed', owner)).toBe(false);
+  });
+
+  /** Lets a server do what it is asked for and loses its answer, with the connection. */
+  async function losesAnswer(proxy: SlowProxy, call: () => Promise<unknown>, isDone: () => Promise<boolean>) {
+    proxy.delay = 100;
+    const asked = call();
+    while (!(await isDone())) await sleep(5);
+    proxy.cut();
+    proxy.delay = 0;
+
+    return asked;
+  }
+
+  it.each([false, true])(
+    'a lock is released, its answer is lost, and its owner is told so all the same, also when somebody has the key by then (%s)',
+    async (isTaken) => {
+      const server = await startRedis();
+      const proxy = await SlowProxy.start(server.place.port);
+      closeAfterTest(() => proxy.stop());
+      const { client, close } = await connectIoredis(proxy.port);
+      closeAfterTest(close);
+      const store = new RedisIdempotencyStore(client);
+      const others = new RedisIdempotencyStore((await connected(connectIoredis, server)).client);
+      await acquire(store, 'key', 'owner');
+      const isDone = async (): Promise<boolean> => {
+        if (isTaken) return (await acquire(others, 'key', 'next')).state === 'acquired';
+        return !(await others.extend('key', 'owner', HOUR));
+      };
+
+      expect(await losesAnswer(proxy, () => store.release('key', 'owner'), isDone)).toBe(true);
+      expect(await store.release('key', 'owner')).toBe(false);
+      expect((await acquire(others, 'key')).state).toBe(isTaken ? 'in-flight' : 'acquired');
+    },
+  );
+
+  it('an answer is stored, its own answer is lost, and its owner is told that it is stored', async () => {
+    const server = await startRedis();
+    const proxy = await SlowProxy.start(server.place.port);
+    closeAfterTest(() => proxy.stop());
+    const { client, close } = await connectIoredis(proxy.port);
+    closeAfterTest(close);
+    const store = new RedisIdempotencyStore(client);
+    const others = new RedisIdempotencyStore((await connected(connectIoredis, server)).client);
+    await acquire(store, 'key', 'owner');
+    const isDone = async (): Promise<boolean> => (await acquire(others, 'key')).state === 'completed';
+
+    expect(await losesAnswer(proxy, () => store.complete('key', 'owner', ANSWER, HOUR), isDone)).toBe(true);
+  });
+
+  it('of a key that was freed is known which call has freed it, for half a minute and no longer', async () => {
+    const { client, send } = await connected(connectIoredis, await startRedis());
+    const store = new RedisIdempotencyStore(client);
+    await acquire(store, 'key', 'owner');
+    await store.release('key', 'owner');
+
+    expect(await send('HGETALL', 'idem:key')).toEqual(['state', 'free', 'freed', expect.any(String)]);
+    expect(Number(await send('PTTL', 'idem:key'))).toBeLessThanOrEqual(30_000);
+    await acquire(store, 'key', 'next');
+    await store.complete('key', 'next', ANSWER, HOUR);
+    expect(await send('HGET', 'idem:key', 'freed')).toBeNull();
   });
 
   it('a connection that breaks before the answer came leaves no lock that its own caller cannot have', async () => {
@@ -178,7 +243,7 @@ describeOn(redisVerdict, 'The store and its Redis:', () => {
     [ACQUIRE, ['other', 'new', '1000', 'call'], ['acquired']],
     [COMPLETE, ['owner', '{}', '1000', 'call'], 'no'],
     [EXTEND, ['owner', '1000'], 'no'],
-    [RELEASE, ['owner'], 'no'],
+    [RELEASE, ['owner', 'call'], 'no'],
   ] as const)('a lock is over at its very millisecond: $name', async (script, values, expected) => {
     const client = (await connected(connectIoredis, await startRedis())).client as Redis;
     // Redis itself keeps a key for that millisecond. Of very many calls, some fall into it.
@@ -215,14 +280,16 @@ describeOn(redisVerdict, 'The store and its Redis:', () => {
     expect(await send('GET', 'idem:key')).toBe('theirs');
   });
 
-  it('a full server refuses a lock, and what is stored stays', async () => {
+  it('a full server refuses a lock, frees one, and what is stored stays', async () => {
     const { client, send } = await connected(connectIoredis, await startRedis());
     const store = new RedisIdempotencyStore(client);
     await store.acquire('kept', 'owner', 'print', HOUR);
     await store.complete('kept', 'owner', ANSWER, HOUR);
+    await acquire(store, 'held', 'owner');
     await send('CONFIG', 'SET', 'maxmemory', '1');
 
     await expect(acquire(store, 'key')).rejects.toThrow(/OOM/);
+    expect(await store.release('held', 'owner')).toBe(true);
     await send('CONFIG', 'SET', 'maxmemory', '0');
     expect(await acquire(store, 'kept')).toMatchObject({ state: 'completed', response: ANSWER });
     expect(await acquire(store, 'key')).toEqual({ state: 'acquired' });

@@ -20,7 +20,8 @@ const DEFAULT_PREFIX = 'idem:';
 
 /**
  * Keeps locks and answers in Redis 5 or newer, or in Valkey, alone or in a cluster: a hash per key, which Redis drops when
- * its time is over. Every method is one script on one key, in one round trip.
+ * its time is over; of a key that was freed, for half a minute, which call has freed it. Every method is one script on one
+ * key, in one round trip.
  *
  * The client is yours: connect it, and close it. While Redis is away, calls wait or fail as the client is set up to, and
  * the module waits for them no longer than its `storeTimeout`.
@@ -62,7 +63,7 @@ export class RedisIdempotencyStore implements IdempotencyStore, OnModuleInit {
   }
 
   release(key: string, owner: string): Promise<boolean> {
-    return this.#decide(RELEASE, key, () => [owner]);
+    return this.#decide(RELEASE, key, () => [owner, this.#nextCall()]);
   }
 
   extend(key: string, owner: string, lockTtl: number): Promise<boolean> {

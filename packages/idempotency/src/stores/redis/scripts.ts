@@ -18,17 +18,21 @@ function script(name: string, source: string): RedisScript {
   return { name, source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 
-// Each script works on one key, a hash, so that it runs on every node of a cluster: `state` (in-flight or completed),
-// `fp` (the fingerprint), `owner` (of a lock), `resp` (the answer of a record, as JSON), and `call`: which call wrote the
-// state. A client that loses its connection sends again what was not answered, though it may have been done: by `call` it
-// gets the same answer, rather than that somebody else has the lock.
+// Each script works on one key, a hash, so that it runs on every node of a cluster: `state` (in-flight, completed or
+// free), `fp` (the fingerprint), `owner` (of a lock), `resp` (the answer of a record, as JSON), `call`: which call wrote
+// the state, and `freed`: which call freed the key last. A client that loses its connection sends again what was not
+// answered, though it may have been done: by `call` and `freed` it gets the same answer, rather than that somebody else
+// has, or has had, the lock. To extend a lock twice does no harm.
+
+/** For how long a key that was freed is kept, to know that: longer than anybody waits for an answer, and not for long. */
+const REMEMBER_MS = 30_000;
 
 /** ARGV: owner, fingerprint, milliseconds, call. */
 export const ACQUIRE = script(
   'acquire',
   `${END}
 local found = redis.call('HMGET', KEYS[1], 'state', 'fp', 'call')
-if not found[1] then
+if not found[1] or found[1] == 'free' then
   redis.call('HSET', KEYS[1], 'state', 'in-flight', 'fp', ARGV[2], 'owner', ARGV[1], 'call', ARGV[4])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return {'acquired'}
@@ -47,19 +51,22 @@ local found = redis.call('HMGET', KEYS[1], 'state', 'owner', 'call')
 if found[1] == 'completed' and found[3] == ARGV[4] then return 'yes' end
 if found[1] ~= 'in-flight' or found[2] ~= ARGV[1] then return 'no' end
 redis.call('HSET', KEYS[1], 'state', 'completed', 'resp', ARGV[2], 'call', ARGV[4])
-redis.call('HDEL', KEYS[1], 'owner')
+redis.call('HDEL', KEYS[1], 'owner', 'freed')
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 'yes'
 `,
 );
 
-/** ARGV: owner. */
+/** ARGV: owner, call. A server without room takes a write after one that frees. */
 export const RELEASE = script(
   'release',
   `${END}
-local found = redis.call('HMGET', KEYS[1], 'state', 'owner')
+local found = redis.call('HMGET', KEYS[1], 'state', 'owner', 'freed')
+if found[3] == ARGV[2] then return 'yes' end
 if found[1] ~= 'in-flight' or found[2] ~= ARGV[1] then return 'no' end
 redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'state', 'free', 'freed', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ${REMEMBER_MS})
 return 'yes'
 `,
 );

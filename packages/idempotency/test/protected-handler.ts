@@ -67,6 +67,7 @@ export class ProtectedHandler extends Machine {
       return response.body;
     },
     reject: (rejection: IdempotencyRejectedError) => rejection,
+    dropsRejected: (rejection) => this.dropsRejected(rejection),
   };
 
   constructor(private readonly options: IdempotentOptions = {}) {
@@ -95,6 +96,11 @@ export class ProtectedHandler extends Machine {
 
   request(handle: () => Observable<unknown>): Caller {
     return new Caller().listen(this.answers(handle));
+  }
+
+  /** Whether nobody is there whom an error would reach. */
+  dropsRejected(_rejection: IdempotencyRejectedError): boolean {
+    return false;
   }
 
   private readonly method = (): void => {};

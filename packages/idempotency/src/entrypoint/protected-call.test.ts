@@ -69,6 +69,18 @@ describe('A protected handler', () => {
     ]);
   });
 
+  it('refuses also where its transport cannot tell whether anybody would hear of it', async () => {
+    const handler = new ProtectedHandler({ required: true });
+    handler.keyReading = { kind: 'missing' };
+    vi.spyOn(handler, 'dropsRejected').mockImplementation(() => {
+      throw new TypeError('no metadata');
+    });
+    const caller = handler.request(() => of(1));
+    await pass(0);
+
+    expect(caller.error).toMatchObject({ code: 'IDEMPOTENCY_KEY_REQUIRED', status: 400 });
+  });
+
   it.each([new Error('broken'), 'text', undefined])(
     'passes on what it throws, %s, and gives the key back',
     async (error) => {

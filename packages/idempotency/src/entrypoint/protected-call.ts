@@ -67,16 +67,26 @@ export class ProtectedCall {
   }
 
   private refuse(rejection: IdempotencyRejectedError): void {
-    const { plan, transport, context, events } = this.parts;
+    const { plan, transport, events } = this.parts;
     if (!this.isIdentified) {
       const { code, status } = rejection;
       events.emit({ type: 'rejected', context: transport.context, handler: plan.source, code, status });
     }
-    if (transport.dropsRejected?.(rejection, context) !== true) return this.subscriber.error(this.refusal(rejection));
+    if (!this.isDropped(rejection)) return this.subscriber.error(this.refusal(rejection));
 
     log('error', `${plan.source} did not take an event: ${rejection.message} (${rejection.code}).`);
     this.subscriber.next(undefined);
     this.subscriber.complete();
+  }
+
+  /** Where that cannot be told, the caller is: whoever is told nothing comes again, or waits. */
+  private isDropped(rejection: IdempotencyRejectedError): boolean {
+    const { transport, context } = this.parts;
+    try {
+      return transport.dropsRejected?.(rejection, context) === true;
+    } catch {
+      return false;
+    }
   }
 
   /** A response that has been sent by others takes no header, and is no reason for the process to fall. */

@@ -40,11 +40,11 @@ export { parseDuration, type DurationBounds } from './duration.js';
 export {
   decision,
   editDistance,
+  kindOf,
   nearestName,
   OptionError,
   refuseInherited,
   rejectUnknown,
-  rejectUnknownNames,
   requireBoolean,
   requireCount,
   requireFunction,

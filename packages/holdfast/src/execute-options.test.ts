@@ -11,13 +11,13 @@ const policies: readonly [string, ResiliencePolicy][] = [
 
 describe.each(policies)('the options of a call under %s', (_what, policy) => {
   it.each([
-    [{ timeout: 100 }, 'timeout: unknown option, given 100. Known options: signal, source, detached, ambient, budget.'],
-    [{ signall: undefined }, 'signall: unknown option, given undefined. Did you mean "signal"?'],
-    [{ source: 'Job.run', detach: true }, 'detach: unknown option, given true. Did you mean "detached"?'],
+    [{ timeout: 100 }, 'timeout: unknown option. Known options: signal, source, detached, ambient, budget.'],
+    [{ signall: undefined }, 'signall: unknown option. Did you mean "signal"?'],
+    [{ source: 'Job.run', detach: true }, 'detach: unknown option. Did you mean "detached"?'],
     [new AbortController().signal, 'options: got an AbortSignal. Pass it as { signal }.'],
-    ['Job.run', 'options: expected an options object, got "Job.run". Use { signal, source }.'],
+    ['Job.run', 'options: expected an options object, got a string. Use { signal, source }.'],
     [null, 'options: expected an options object, got null. Use { signal, source }.'],
-    [() => 1, 'options: expected an options object, got function (anonymous). Use { signal, source }.'],
+    [() => 1, 'options: expected an options object, got a function. Use { signal, source }.'],
   ])('are refused, and the work never runs: %o', async (options, message) => {
     const work = vi.fn();
     const error = await errorOf(policy.execute(work, options as ExecuteOptions));

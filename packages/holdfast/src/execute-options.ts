@@ -1,5 +1,5 @@
 import type { ExecuteOptions } from './execution.js';
-import { nearestName, show } from './options.js';
+import { kindOf, remedyFor, show } from './options.js';
 
 /**
  * What is wrong with the arguments of one call, if anything is. It is asked for every call, so it only looks, and
@@ -13,14 +13,14 @@ export function misuseOf(work: unknown, options: ExecuteOptions | undefined, rol
 
 function misuseOfOptions(options: ExecuteOptions): TypeError | undefined {
   if (typeof options !== 'object' || options === null) {
-    return new TypeError(`options: expected an options object, got ${show(options)}. Use { signal, source }.`);
+    return new TypeError(`options: expected an options object, got ${kindOf(options)}. Use { signal, source }.`);
   }
 
   for (const key in options) {
     if (key === 'signal' || key === 'source' || key === 'detached' || key === 'ambient' || key === 'budget') continue;
 
     if (isSignal(options)) return new TypeError('options: got an AbortSignal. Pass it as { signal }.');
-    if (Object.hasOwn(options, key)) return unknownOption(key, options);
+    if (Object.hasOwn(options, key)) return unknownOption(key);
   }
 
   const signal: unknown = options.signal;
@@ -33,10 +33,8 @@ function isSignal(value: unknown): boolean {
   return typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function';
 }
 
-function unknownOption(key: string, options: object): TypeError {
-  const known = ['signal', 'source', 'detached', 'ambient', 'budget'];
-  const nearest = nearestName(key, known);
-  const remedy = nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
-
-  return new TypeError(`${key}: unknown option, given ${show((options as Record<string, unknown>)[key])}. ${remedy}`);
+function unknownOption(key: string): TypeError {
+  return new TypeError(
+    `${key}: unknown option. ${remedyFor(key, ['signal', 'source', 'detached', 'ambient', 'budget'])}`,
+  );
 }

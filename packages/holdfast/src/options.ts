@@ -36,7 +36,7 @@ export function withPath<T>(prefix: string, read: () => T): T {
 export function requireObject(value: unknown, path: string, hint: string): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
 
-  throw new OptionError(path, `expected an options object, got ${show(value)}. ${hint}`);
+  throw new OptionError(path, `expected an options object, got ${kindOf(value)}. ${hint}`);
 }
 
 /**
@@ -60,30 +60,20 @@ function inheritsNothing(options: object): boolean {
   return Object.getPrototypeOf(options) === Object.prototype && Object.keys(Object.prototype).length === 0;
 }
 
-/** Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. */
+/**
+ * Refuses keys that are not in `known`, and names the nearest one that is. Symbols are left alone. No value is shown: a
+ * secret may stand under a misspelt name.
+ */
 export function rejectUnknown(options: object, known: readonly string[], path = ''): void {
   refuseInherited(options, known, path);
-  const key = unknownIn(options, known);
-  if (key === undefined) return;
-
-  const given = show((options as Record<string, unknown>)[key]);
-  throw new OptionError(joinPath(path, key), `unknown option, given ${given}. ${remedyFor(key, known)}`);
-}
-
-/** As {@link rejectUnknown}, where a secret may stand under a misspelt name: no value is shown. */
-export function rejectUnknownNames(options: object, known: readonly string[], path = ''): void {
-  refuseInherited(options, known, path);
-  const key = unknownIn(options, known);
+  const key = Object.keys(options).find((name) => !known.includes(name));
   if (key === undefined) return;
 
   throw new OptionError(joinPath(path, key), `unknown option. ${remedyFor(key, known)}`);
 }
 
-function unknownIn(options: object, known: readonly string[]): string | undefined {
-  return Object.keys(options).find((key) => !known.includes(key));
-}
-
-function remedyFor(key: string, known: readonly string[]): string {
+/** Whether the nearest of the known names is meant, or what there is. */
+export function remedyFor(key: string, known: readonly string[]): string {
   const nearest = nearestName(key, known);
 
   return nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
@@ -191,6 +181,14 @@ export function show(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
 
   return Array.isArray(value) ? 'an array' : 'an object';
+}
+
+/**
+ * What a value is, for a message that must not show it: a connection string, a key, or what somebody's customer has
+ * ordered.
+ */
+export function kindOf(value: unknown): string {
+  return typeof value === 'object' || value === undefined ? show(value) : `a ${typeof value}`;
 }
 
 /** The known name within two edits of `name`, if there is one. */

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { OptionError, rejectUnknownNames, withPath } from 'holdfast/binding';
+import { requireObject, withPath } from 'holdfast/binding';
+import { requireAsyncOptions } from 'holdfast/nest';
 import { BootChecks } from './entrypoint/boot-checks.js';
 import { HandlerExplorer } from './entrypoint/handler-explorer.js';
 import { IdempotencyEvents } from './idempotency.events.js';
@@ -13,20 +14,8 @@ import {
 import { IdempotencyRuntime } from './idempotency.runtime.js';
 import { IdempotencyService } from './idempotency.service.js';
 import { IdempotencyStorage } from './idempotency.storage.js';
-import { requireOptions } from './settings.js';
 import { CONNECTED_MICROSERVICES } from './transports/connected-microservices.js';
 import { TRANSPORTS } from './transports/transports.js';
-
-const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
-const ASYNC_KNOWN = [
-  'imports',
-  'inject',
-  'useFactory',
-  'useClass',
-  'useExisting',
-  'provideInjectionTokensFrom',
-  'isGlobal',
-];
 
 /**
  * Answers repeated calls of decorated handlers from a store. Register it once, in the root module and before
@@ -50,21 +39,13 @@ const ASYNC_KNOWN = [
 export class IdempotencyModule extends ConfigurableModuleClass {
   /** @throws TypeError naming the option, when the application is built. */
   static override forRoot(options: IdempotencyModuleOptions = {}): DynamicModule {
-    withPath('IdempotencyModule', () => requireOptions(options, 'forRoot() takes { ttl, scope, … }.'));
+    withPath('IdempotencyModule', () => requireObject(options, '', 'forRoot() takes { ttl, scope, … }.'));
 
     return super.forRoot(options);
   }
 
   static override forRootAsync(options: IdempotencyModuleAsyncOptions): DynamicModule {
-    withPath('IdempotencyModule', () => requireOptions(options, ASYNC_HINT));
-    rejectUnknownNames(options, ASYNC_KNOWN, 'IdempotencyModule');
-    const { useFactory, useClass, useExisting } = options;
-    if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
-      throw new OptionError(
-        'IdempotencyModule',
-        `forRootAsync() was given nothing that makes the options. ${ASYNC_HINT}`,
-      );
-    }
+    requireAsyncOptions(options, 'IdempotencyModule');
 
     return super.forRootAsync(options);
   }

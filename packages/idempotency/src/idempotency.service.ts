@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { currentScope, rejectUnknownNames, requireName, requireObject, withPath } from 'holdfast/binding';
+import { currentScope, rejectUnknown, requireName, requireObject, withPath } from 'holdfast/binding';
 import { chooseBySettings, isCutOff, type Choice } from './execution/choice.js';
 import { capturePlainly, currentCall, type HeldCall } from './execution/held-call.js';
 import type { KeyedCall } from './execution/keyed-call.js';
@@ -103,7 +103,7 @@ export class IdempotencyService {
 
   private readOptions(options: IdempotencyRunOptions): CallOptions {
     requireObject(options, 'options', "Use { name: 'invoices.send' }, for example.");
-    rejectUnknownNames(options, RUN_OPTIONS);
+    rejectUnknown(options, RUN_OPTIONS);
     const { name, scope, payload, ...rest } = options;
 
     return {

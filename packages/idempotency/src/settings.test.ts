@@ -196,7 +196,7 @@ describe('keyFrom', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    ['header', /^keyFrom: expected an options object, got "header"\. Use \{ header/],
+    ['header', /^keyFrom: expected an options object, got a string\. Use \{ header/],
     [null, /^keyFrom: expected an options object/],
     [{}, /^keyFrom: expected one place where keys are/],
     [{ header: 'a', arg: 'b' }, /^keyFrom: expected one place where keys are/],
@@ -221,8 +221,8 @@ describe('scope', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [true, /^scope: expected an options object, got true\. Use a function, false, or/],
-    ['user', /^scope: expected an options object, got "user"/],
+    [true, /^scope: expected an options object, got a boolean\. Use a function, false, or/],
+    ['user', /^scope: expected an options object, got a string/],
     [{ http: true }, /^scope\.http: expected a function, got true/],
     [{ htpp: scope }, /^scope\.htpp: unknown option.*Did you mean "http"\?/],
   ])('is refused as %j', (given, message) => {

@@ -2,7 +2,6 @@ import {
   OptionError,
   parseDuration,
   rejectUnknown,
-  rejectUnknownNames,
   requireBoolean,
   requireFunction,
   requireName,
@@ -11,7 +10,6 @@ import {
   show,
   withPath,
 } from 'holdfast/binding';
-import { kindOf } from './record/kind-of.js';
 import type {
   IdempotencyContext,
   IdempotencyFingerprintFn,
@@ -140,17 +138,17 @@ const DEFAULTS: HandlerSettings = {
  * @throws TypeError naming the option.
  */
 export function readHandlerOptions(options: IdempotentOptions): HandlerOptions {
-  requireOptions(options, "Use { ttl: '1h' }, for example.");
-  rejectUnknownNames(options, HANDLER_OPTIONS);
+  requireObject(options, '', "Use { ttl: '1h' }, for example.");
+  rejectUnknown(options, HANDLER_OPTIONS);
 
   return pickHandlerOptions(options);
 }
 
 /** @throws TypeError naming the option. */
 export function readModuleSettings(options: IdempotencyModuleOptions): ModuleSettings {
-  requireOptions(options, 'IdempotencyModule takes { ttl, scope, … }; a factory has to return such an object.');
+  requireObject(options, '', 'IdempotencyModule takes { ttl, scope, … }; a factory has to return such an object.');
   refuseMisplaced(options);
-  rejectUnknownNames(options, MODULE_OPTIONS);
+  rejectUnknown(options, MODULE_OPTIONS);
   const { header = 'Idempotency-Key', replayHeaders = [], encryption, problemDetails = false } = options;
   const { allowInMemoryStorage = false, exposeKeys = false, storeTimeout = 10_000, shutdownGrace = 5_000 } = options;
 
@@ -165,17 +163,6 @@ export function readModuleSettings(options: IdempotencyModuleOptions): ModuleSet
     exposeKeys: requireBoolean(exposeKeys, 'exposeKeys'),
     problemType: readProblemType(problemDetails),
   };
-}
-
-/**
- * Refuses what is no object, and does not show it: it may be a secret.
- *
- * @throws TypeError
- */
-export function requireOptions(value: unknown, hint: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-
-  throw new OptionError('', `expected an options object, got ${kindOf(value)}. ${hint}`);
 }
 
 /** Later levels win, field by field. */

@@ -1,7 +1,7 @@
 import { Inject, Module, type DynamicModule, type OnModuleInit } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { OptionError, refuseInherited, rejectUnknown, requireObject } from 'holdfast/binding';
-import { ConnectedMicroservices } from 'holdfast/nest';
+import { refuseInherited, requireObject } from 'holdfast/binding';
+import { ConnectedMicroservices, requireAsyncOptions } from 'holdfast/nest';
 import { Explorer } from './entrypoint/explorer.js';
 import { Planner } from './entrypoint/plan.js';
 import { ResilienceInterceptor } from './entrypoint/resilience.interceptor.js';
@@ -21,16 +21,6 @@ import { CONNECTED_MICROSERVICES } from './transports/connected-microservices.js
 import { TRANSPORTS, Transports } from './transports/transports.js';
 
 const OPTIONS_HINT = 'ResilienceModule.forRoot() takes { defaults, presets, … }.';
-const ASYNC_HINT = 'Use { useFactory, inject }, { useClass } or { useExisting }.';
-const ASYNC_KNOWN = [
-  'imports',
-  'inject',
-  'useFactory',
-  'useClass',
-  'useExisting',
-  'provideInjectionTokensFrom',
-  'isGlobal',
-];
 
 function refuseBareImport(): never {
   throw new Error(
@@ -84,15 +74,7 @@ export class ResilienceModule extends ConfigurableModuleClass implements OnModul
   }
 
   static override forRootAsync(options: ResilienceModuleAsyncOptions): DynamicModule {
-    requireObject(options, '', ASYNC_HINT);
-    rejectUnknown(options, ASYNC_KNOWN);
-    const { useFactory, useClass, useExisting } = options;
-    if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
-      throw new OptionError(
-        '',
-        `ResilienceModule.forRootAsync() was given nothing that makes the options. ${ASYNC_HINT}`,
-      );
-    }
+    requireAsyncOptions(options, 'ResilienceModule');
 
     return super.forRootAsync(options);
   }

@@ -315,8 +315,8 @@ describe('create()', () => {
       'bulkhead.maxQueue: expected a whole number of at least 0, or Infinity, got NaN.',
     ],
     [{ outboundRateLimit: { limit: 1 } }, 'outboundRateLimit.interval: Invalid duration undefined'],
-    [{ fallback: 5 }, 'fallback: expected an options object, got 5.'],
-    [{ retries: 3 }, 'retries: unknown option, given 3.'],
+    [{ fallback: 5 }, 'fallback: expected an options object, got a number.'],
+    [{ retries: 3 }, 'retries: unknown option.'],
     [{ retry: { idempotent: true } }, 'retry.idempotent: given true, but only @Retry({ idempotent: true })'],
     [null, 'expected an options object, got null.'],
   ])('refuses %o at once', async (options, message) => {

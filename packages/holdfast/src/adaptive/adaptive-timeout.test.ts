@@ -124,8 +124,8 @@ describe('the options of a learned limit', () => {
     [{ max: '2s' }, 'initial: 5000 ms is not between min (10 ms) and max (2000 ms). Give an initial that is.'],
     [{ shadow: 'yes' }, 'shadow: expected true or false'],
     [{ onLimit: 5 }, 'onLimit: expected a function'],
-    [{ sample: 5 }, 'sample: unknown option, given 5. Did you mean "samples"?'],
-    [5, 'expected an options object, got 5.'],
+    [{ sample: 5 }, 'sample: unknown option. Did you mean "samples"?'],
+    [5, 'expected an options object, got a number.'],
   ])('are refused: %o', (options, message) => {
     expect(() => adaptive(options as AdaptiveTimeoutOptions)).toThrow(TypeError);
     expect(() => adaptive(options as AdaptiveTimeoutOptions)).toThrow(message);

@@ -58,6 +58,7 @@ export {
   type Selection,
 } from './graphql-call.js';
 
-// Other packages
+// Modules and other packages
+export { requireAsyncOptions } from './async-options.js';
 export { PeerPackage, type Binding, type PeerPackageOptions } from './peer-package.js';
 export { isolating } from './isolating.js';

@@ -345,9 +345,9 @@ describe('the options of a fallback', () => {
     [() => 1, { handleIf: true }, /^handleIf: expected a function, got true/],
     [() => 1, { handleIf: null }, /^handleIf: expected a function, got null/],
     [() => 1, { name: '' }, /^name: expected a name/],
-    [() => 1, { handelIf: () => true }, /^handelIf: unknown option, .* Did you mean "handleIf"\?/],
+    [() => 1, { handelIf: () => true }, /^handelIf: unknown option\. Did you mean "handleIf"\?/],
     [() => 1, null, /expected an options object, got null/],
-    [() => 1, () => true, /expected an options object, got function/],
+    [() => 1, () => true, /expected an options object, got a function/],
   ])('%s with %j are refused', (handler, options, message) => {
     const make = (): unknown => new FallbackPolicy(handler as FallbackHandler, options as FallbackOptions);
 

@@ -32,7 +32,7 @@ describe('what an answer is built under', () => {
     ['a signal that is none', { budget: 100, signal: {} }, /^signal: expected an AbortSignal, got an object/],
     ['a signal that is null', { budget: 100, signal: null }, /^signal: expected an AbortSignal, got null/],
     ['a word for detached', { budget: 100, detached: 'yes' }, /^detached: expected true or false, got "yes"/],
-    ['a misspelt option', { budgt: 100 }, /^budgt: unknown option, given 100. Did you mean "budget"\?/],
+    ['a misspelt option', { budgt: 100 }, /^budgt: unknown option. Did you mean "budget"\?/],
   ])('is checked before anything runs: %s', async (_what, options, message) => {
     const run = vi.fn(() => 1);
     const error = await errorOf(fanOut({ a: required(run, { timeout: 5 }) }, options));

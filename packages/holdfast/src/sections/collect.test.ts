@@ -164,7 +164,7 @@ describe('the options of a step', () => {
     ['no function', ['gate', undefined, {}], /^gate\.run: expected a function/],
     ['a negative timeout', ['gate', () => 1, { timeout: -1 }], /^gate\.timeout: Invalid duration -1/],
     ['a second name', ['gate', () => 1, { name: 'other' }], /^gate\.name: a step is called by the first argument/],
-    ['options that are none', ['gate', () => 1, 5], /^gate: expected an options object, got 5/],
+    ['options that are none', ['gate', () => 1, 5], /^gate: expected an options object, got a number/],
     ['a reserve that is too large', ['gate', () => 1, { reserve: budget }], /^gate\.reserve: 1000 ms leave nothing/],
   ])('are checked before it runs: %s', async (_what, args, message) => {
     const parts = collect({ budget });

@@ -1,4 +1,4 @@
-import { now, show } from 'holdfast/binding';
+import { kindOf, now, show } from 'holdfast/binding';
 import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../store.js';
 
 export type StoreMethod = keyof IdempotencyStore;
@@ -90,7 +90,7 @@ export class BoundedStore {
     const answer: unknown = await this.inTime(method, settled(ask));
     if (typeof answer === 'boolean') return answer;
 
-    throw new Error(`The idempotency store answered ${method}() with ${show(answer)}. Expected true or false.`);
+    throw new Error(`The idempotency store answered ${method}() with ${kindOf(answer)}. Expected true or false.`);
   }
 
   /** The lock may have been taken although nobody was told, or may be taken any time from now on. */
@@ -164,7 +164,7 @@ function requireResult(answer: unknown): IdempotencyAcquireResult {
   }
 
   throw new Error(
-    `The idempotency store answered acquire() with ${show(answer)}, state ${show(state)}, fingerprint ` +
+    `The idempotency store answered acquire() with ${kindOf(answer)}, state ${show(state)}, fingerprint ` +
       `${show(fingerprint)}. Expected { state: 'acquired' | 'in-flight' | 'completed' }, the last two with a fingerprint.`,
   );
 }

@@ -1,6 +1,5 @@
-import { OptionError } from 'holdfast/binding';
+import { kindOf, OptionError } from 'holdfast/binding';
 import type { IdempotencyStoredPayload, IdempotencyStoredResponse } from '../store.js';
-import { kindOf } from './kind-of.js';
 import { Sealer } from './seal.js';
 import { readResponse } from './stored-response.js';
 import { UnreadableRecordError } from './unreadable-record.js';

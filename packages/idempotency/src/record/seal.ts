@@ -8,8 +8,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { types } from 'node:util';
-import { OptionError } from 'holdfast/binding';
-import { kindOf } from './kind-of.js';
+import { kindOf, OptionError } from 'holdfast/binding';
 import { UnreadableRecordError } from './unreadable-record.js';
 
 const ALGORITHM = 'aes-256-gcm';

@@ -1,6 +1,5 @@
-import { show } from 'holdfast/binding';
+import { kindOf, show } from 'holdfast/binding';
 import type { IdempotencyStoredResponse } from '../store.js';
-import { kindOf } from './kind-of.js';
 import { setOwn } from './own-property.js';
 import { UnreadableRecordError } from './unreadable-record.js';
 

@@ -1,7 +1,6 @@
 import { types } from 'node:util';
-import { isThenable } from 'holdfast/binding';
+import { isThenable, kindOf } from 'holdfast/binding';
 import { isStream } from '../stream.js';
-import { kindOf } from './kind-of.js';
 import { setOwn } from './own-property.js';
 import { UnreadableRecordError } from './unreadable-record.js';
 

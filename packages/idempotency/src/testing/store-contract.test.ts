@@ -170,9 +170,12 @@ describe('The options of the contract', () => {
     [{ lockTime: 39 }, 'lockTime: expected at least 40ms, got 39.'],
     [{ lockTime: '1y' }, /^lockTime: Invalid duration "1y"/],
     [{ advanceTime: 5 }, 'advanceTime: expected a function, got 5.'],
-    [{ concurrent: 16 }, /^concurrent: expected an options object, got 16\. For example: \{ callers: 16 \}, or true\./],
-    [{ concurrent: { caller: 16 } }, /^concurrent\.caller: unknown option, given 16\. Did you mean "callers"\?/],
-    [{ locktime: 100 }, /^locktime: unknown option, given 100\. Did you mean "lockTime"\?/],
+    [
+      { concurrent: 16 },
+      /^concurrent: expected an options object, got a number\. For example: \{ callers: 16 \}, or true\./,
+    ],
+    [{ concurrent: { caller: 16 } }, /^concurrent\.caller: unknown option\. Did you mean "callers"\?/],
+    [{ locktime: 100 }, /^locktime: unknown option\. Did you mean "lockTime"\?/],
     [null, /^options: expected an options object, got null\./],
   ])('refuse %j', (options, message) => {
     expect(() => idempotencyStoreContract(create, options as IdempotencyStoreContractOptions)).toThrow(TypeError);

@@ -14,8 +14,8 @@ describe('the option degraded', () => {
   });
 
   it.each([
-    [{ degraded: 'no-store' }, 'degraded: expected an options object, got "no-store".'],
-    [{ degraded: { cache: 'no-store' } }, 'degraded.cache: unknown option, given "no-store".'],
+    [{ degraded: 'no-store' }, 'degraded: expected an options object, got a string.'],
+    [{ degraded: { cache: 'no-store' } }, 'degraded.cache: unknown option.'],
     [{ degraded: { header: '' } }, 'degraded.header: expected a name, a string that is not empty, got "".'],
     [{ degraded: { header: 'X Degraded' } }, 'degraded.header: Header name must be a valid HTTP token ["X Degraded"].'],
     [{ degraded: { header: 'ETag' } }, 'degraded.header: "ETag" means something else in an answer.'],

@@ -77,7 +77,7 @@ describe('executeObservable', () => {
     });
 
     it.each([
-      [{ sources: 'Job.run' }, 'sources: unknown option, given "Job.run". Did you mean "source"?'],
+      [{ sources: 'Job.run' }, 'sources: unknown option. Did you mean "source"?'],
       [{ budget: '1s' }, 'budget: not an option of executeObservable(). Put a BudgetPolicy around the policy instead.'],
       [new AbortController().signal, 'options: got an AbortSignal. Pass it as { signal }.'],
       [{ signal: 5 }, 'signal: expected an AbortSignal, got 5.'],

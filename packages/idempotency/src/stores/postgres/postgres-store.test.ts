@@ -494,8 +494,16 @@ describe('The options of the PostgreSQL store', () => {
     },
   );
 
+  it('are refused without a password that stands in a connection string', () => {
+    const given = 'postgres://shop:secret@localhost';
+
+    expect(() => new PostgresIdempotencyStore(given as never)).toThrow(/got a string\.$/);
+    expect(() => storeOf(given as never)).toThrow(/^expected an options object, got a string\./);
+    expect(() => storeOf({ connectionString: given } as never)).toThrow(/^connectionString: unknown option\. Known/);
+  });
+
   it.each([
-    [{ tabel: 'x' }, 'tabel: unknown option, given "x". Did you mean "table"?'],
+    [{ tabel: 'x' }, 'tabel: unknown option. Did you mean "table"?'],
     [{ table: 'a.b' }, 'table: expected a name'],
     [{ schema: 'a b' }, 'schema: expected a name'],
     [{ lockTimeout: 0 }, 'lockTimeout: Invalid duration 0'],

@@ -1,4 +1,4 @@
-import { OptionError, show } from 'holdfast/binding';
+import { kindOf, OptionError } from 'holdfast/binding';
 
 /**
  * What runs SQL: a `Pool`, a `PoolClient` or a `Client` of `pg`, a `PGlite` or a transaction of it, or what looks like
@@ -27,7 +27,7 @@ export function requireQueryable(value: unknown, path: string): PostgresQueryabl
 
   throw new OptionError(
     path,
-    `expected an object with query(text, values), such as a Pool of pg or a PGlite, got ${show(value)}.`,
+    `expected an object with query(text, values), such as a Pool of pg or a PGlite, got ${kindOf(value)}.`,
   );
 }
 
@@ -38,7 +38,7 @@ export function runOn(target: PostgresQueryable): Run {
     const rows = (answer as { readonly rows?: unknown } | null | undefined)?.rows;
     if (Array.isArray(rows)) return rows as TextRow[];
 
-    throw new TypeError(`query() answered with ${show(answer)}. Expected an object with rows, as pg answers.`);
+    throw new TypeError(`query() answered with ${kindOf(answer)}. Expected an object with rows, as pg answers.`);
   };
 }
 

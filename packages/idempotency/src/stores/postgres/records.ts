@@ -1,4 +1,4 @@
-import { show } from 'holdfast/binding';
+import { kindOf, show } from 'holdfast/binding';
 import { createHash, randomUUID } from 'node:crypto';
 import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../../store.js';
 import type { Run, TextRow } from './queryable.js';
@@ -71,7 +71,7 @@ function resultOf(row: TextRow = {}): Found {
 
   throw new Error(
     `PostgreSQL answered with a row that is no idempotency record: state ${show(state)}, ` +
-      `fingerprint ${show(fingerprint)}, response ${show(response)}.`,
+      `fingerprint ${show(fingerprint)}, response ${kindOf(response)}.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { OptionError, show } from 'holdfast/binding';
+import { kindOf, OptionError } from 'holdfast/binding';
 import type { RedisScript } from './scripts.js';
 
 /** What is used of a client of `ioredis` 5 or 6: a `Redis` or a `Cluster`. */
@@ -66,7 +66,7 @@ function senderOf(client: RedisClient): Send {
 
   throw new OptionError(
     'client',
-    `expected a client of ioredis (new Redis(), new Cluster()) or of node-redis (createClient(), createCluster()), got ${show(client)}.`,
+    `expected a client of ioredis (new Redis(), new Cluster()) or of node-redis (createClient(), createCluster()), got ${kindOf(client)}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OnModuleInit } from '@nestjs/common';
-import { OptionError, rejectUnknown, requireBoolean, requireObject, show } from 'holdfast/binding';
+import { kindOf, OptionError, rejectUnknown, requireBoolean, requireObject, show } from 'holdfast/binding';
 import { log } from '../../log.js';
 import type { IdempotencyAcquireResult, IdempotencyStore, IdempotencyStoredPayload } from '../../store.js';
 import { ScriptRunner, textOf, type RedisClient } from './redis-client.js';
@@ -157,8 +157,11 @@ function parse(response: string | undefined): IdempotencyStoredPayload {
   }
 }
 
+/** The last of its parts is an answer, and what is no list may be anything. */
 function unexpected({ name }: RedisScript, reply: unknown): Error {
-  const shown = Array.isArray(reply) ? `[${reply.map(show).join(', ')}]` : show(reply);
+  const shown = Array.isArray(reply)
+    ? `[${reply.map((part, at) => (at < 2 ? show(part) : kindOf(part))).join(', ')}]`
+    : show(reply);
 
   return new Error(
     `Redis gave an unexpected reply to the script of ${name}: ${shown}. Does something else write its keys?`,

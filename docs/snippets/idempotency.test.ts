@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { INestApplication } from '@nestjs/common';
-import { IdempotencyModule } from '@nestjs/idempotency';
+import { IdempotencyModule, IdempotencyStorage, type InMemoryIdempotencyStore } from '@nestjs/idempotency';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AppModule as SealedModule } from './idempotency-encryption.js';
 import { pay } from './idempotency-clients.js';
-import { Bank, InvoiceJob, PaymentsModule, UploadsController } from './idempotency.js';
+import { Bank, InvoiceJob, PaymentsModule, PayoutsController, Rates, UploadsController } from './idempotency.js';
 
 const shown = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`shown/${name}.json`, import.meta.url), 'utf8'));
@@ -100,6 +100,35 @@ describe('uploads', () => {
   });
 });
 
+describe('a payout whose lock is lost', () => {
+  it('gives up what it waits for, and is not made', async () => {
+    await start({
+      imports: [IdempotencyModule.forRoot({ lockTtl: '30ms' })],
+      controllers: [PayoutsController],
+      providers: [Rates, Bank],
+    });
+    const rates = vi.spyOn(app.get(Rates), 'today');
+    rates.mockImplementation(
+      (signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+    const answer = send('/payouts', { amount: 5 }, 'a').then(({ status }) => status);
+    await vi.waitFor(() => expect(rates).toHaveBeenCalled());
+    const store = app.get(IdempotencyStorage).source as InMemoryIdempotencyStore;
+    store.clear();
+    await store.acquire('a', 'another', 'print', 60_000);
+
+    expect(await answer).toBe(409);
+    expect(app.get(Bank).charged).toEqual([]);
+  });
+
+  it('is made while the lock is there', async () => {
+    const imports = [IdempotencyModule.forRoot()];
+    await start({ imports, controllers: [PayoutsController], providers: [Rates, Bank] });
+
+    expect((await send('/payouts', { amount: 5 }, 'a')).body).toEqual({ id: 'payment-1', amount: 10 });
+  });
+});
+
 describe('encryption', () => {
   it('takes its keys from the environment, and refuses to start with none', async () => {
     vi.stubEnv('IDEMPOTENCY_KEYS', 'n'.repeat(32) + ',' + 'o'.repeat(32));
@@ -128,6 +157,39 @@ describe('the client', () => {
 
     expect(await pay(5, 'order-1')).toEqual({ id: 'payment-1' });
     expect(keys).toEqual(['"order-1"', '"order-1"', '"order-1"']);
+    await new Promise((resolve) => void front.close(resolve));
+  });
+
+  it.each(['IDEMPOTENCY_RECORD_UNREADABLE', 'IDEMPOTENCY_SCOPE_MISSING'])(
+    'does not repeat a 500 that stays one under its key: %s',
+    async (code) => {
+      await start({ imports: [PaymentsModule] });
+      let asked = 0;
+      const front = createServer((_incoming, outgoing) => {
+        asked += 1;
+        outgoing.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ statusCode: 500, code }));
+      }).listen(0, '127.0.0.1');
+      await once(front, 'listening');
+      vi.stubEnv('PAYMENTS_URL', `http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+
+      await expect(pay(5, 'order-1')).rejects.toMatchObject({ status: 500, code });
+      expect(asked).toBe(1);
+      await new Promise((resolve) => void front.close(resolve));
+    },
+  );
+
+  it('repeats a 500 that is no JSON, as of a proxy', async () => {
+    await start({ imports: [PaymentsModule] });
+    const statuses = [500, 201];
+    const front = createServer((_incoming, outgoing) => {
+      const status = statuses.shift() ?? 201;
+      outgoing.writeHead(status).end(status === 201 ? '{"id":"payment-1"}' : '<h1>Bad</h1>');
+    }).listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    vi.stubEnv('PAYMENTS_URL', `http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+
+    expect(await pay(5, 'order-1')).toEqual({ id: 'payment-1' });
+    expect(statuses).toEqual([]);
     await new Promise((resolve) => void front.close(resolve));
   });
 

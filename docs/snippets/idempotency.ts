@@ -63,6 +63,34 @@ interface SignedIn {
   readonly user?: { readonly id: string };
 }
 
+/** Stands for a service that is only read. */
+export class Rates {
+  async today(_signal: AbortSignal): Promise<number> {
+    return 2;
+  }
+}
+
+// #region signal
+import { Signal } from '@nestjs/resilience';
+
+@Controller('payouts')
+export class PayoutsController {
+  constructor(
+    private readonly rates: Rates,
+    private readonly bank: Bank,
+  ) {}
+
+  @Post()
+  @Idempotent({ required: true })
+  async pay(@Body() body: { amount: number }, @Signal() signal: AbortSignal): Promise<Payment> {
+    const rate = await this.rates.today(signal);
+    signal.throwIfAborted();
+
+    return this.bank.charge(body.amount * rate);
+  }
+}
+// #endregion
+
 // #region module
 import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '@nestjs/idempotency';

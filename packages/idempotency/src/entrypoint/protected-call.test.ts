@@ -1,4 +1,5 @@
 import { ConflictException, HttpException } from '@nestjs/common';
+import { fanOut, optional, required } from 'holdfast';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { concat, defer, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
@@ -263,6 +264,26 @@ describe('maxBodySize', () => {
 
     expect([caller.values, handler.events$.at(-1)]).toEqual([['1234567x'], isKept ? 'stored' : 'released:too-large']);
     expect(takeLog()).toHaveLength(isKept ? 0 : 1);
+  });
+});
+
+describe('A partial response, on a transport that has no marks for it,', () => {
+  const partial = () =>
+    fanOut({
+      order: required(async () => 1, { timeout: '1s' }),
+      reviews: optional(() => Promise.reject(new Error('down')), { timeout: '1s', fallback: null }),
+    });
+
+  it.each([
+    [true, 'stored'],
+    [false, 'released:outcome'],
+  ])('is kept, unless storePartial says otherwise: with %s it is %s', async (storePartial, event) => {
+    const handler = new ProtectedHandler({ storePartial });
+    const caller = handler.request(() => defer(partial));
+    await pass(0);
+
+    expect(caller.values).toEqual([expect.objectContaining({ data: { order: 1, reviews: null }, partial: true })]);
+    expect(handler.events$.at(-1)).toBe(event);
   });
 });
 

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Asked } from './clients.js';
 import type { Effect } from './effects.js';
-import type { Life } from './server-process.js';
+import { overlaps, type Span } from './moment.js';
+import { stallsOf, type Life } from './server-process.js';
 import type { Charge } from './server/charges.js';
 import type { Acknowledgement } from './server/witness-store.js';
 import type { Outage } from './store/outages.js';
@@ -21,9 +22,17 @@ export interface Evidence {
   readonly lives: ReadonlyMap<string, Life>;
   /** When the store was not to be relied on. */
   readonly outages: readonly Outage[];
+  /** When the machine was too busy to go by its clock. */
+  readonly stalls: readonly Stall[];
   /** Milliseconds. */
   readonly lockTtl: number;
   readonly joined: boolean;
+}
+
+/** A process, or its call of the store, that came on so late that a renewal was missed, though nobody had stopped it. */
+export interface Stall extends Span {
+  /** Whose. */
+  readonly life: string;
 }
 
 export interface Sources {
@@ -48,12 +57,27 @@ export function storiesOf({ folder, charges, asked, effects }: Sources): readonl
 function readAcknowledgements(folder: string): readonly Acknowledgement[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
 
-  return files.flatMap((name) =>
-    readFileSync(join(folder, name), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Acknowledgement),
-  );
+  return files.flatMap((name) => linesOf<Acknowledgement>(join(folder, name)));
+}
+
+/** What was done to a process or to the store is no stall. */
+export function stallsIn(folder: string, lives: readonly Life[], outages: readonly Outage[]): readonly Stall[] {
+  return lives.flatMap((life) => {
+    const file = join(folder, stallsOf(life));
+    const spans = existsSync(file) ? linesOf<Span>(file) : [];
+    const done = [...life.frozen, ...outages];
+
+    return spans
+      .filter(({ from, to }) => !done.some((span) => overlaps(span, from, to)))
+      .map((span) => ({ ...span, life: life.name }));
+  });
+}
+
+function linesOf<T>(file: string): readonly T[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
 }
 
 function byKey<T extends { readonly key: string }>(items: readonly T[]): ReadonlyMap<string, readonly T[]> {

@@ -14,6 +14,7 @@ export function reportLine({ wanted, violations, ...counts }: Report): string {
     `kills ${counts.kills}`,
     `freezes ${counts.freezes}`,
     `outages ${counts.outages}`,
+    `stalls ${counts.stalls}`,
     `seconds ${counts.seconds.toFixed(1)}`,
     `violations: ${violations.length}`,
   ];

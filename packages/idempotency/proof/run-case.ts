@@ -2,7 +2,7 @@ import { planOf, type CasePlan, type Wanted } from './cases.js';
 import { Clients, type Answer } from './clients.js';
 import type { WallClock } from './clock-shift.js';
 import { readEffects } from './effects.js';
-import { storiesOf, type Evidence } from './evidence.js';
+import { stallsIn, storiesOf, type Evidence } from './evidence.js';
 import { ServerFaults } from './faults.js';
 import { Load } from './load.js';
 import { moment } from './moment.js';
@@ -24,6 +24,8 @@ export interface Report {
   readonly kills: number;
   readonly freezes: number;
   readonly outages: number;
+  /** Since the machine was busy. */
+  readonly stalls: number;
   readonly seconds: number;
   readonly violations: readonly Violation[];
   readonly evidence: Evidence;
@@ -111,11 +113,13 @@ class CaseRun {
     const { wanted, plan, surroundings, servers } = this.parts;
     const { folder, effectsReadUrl } = surroundings;
     const effects = await readEffects(effectsReadUrl);
-    const lives = new Map(servers.flatMap((server) => server.lives.map((life) => [life.name, life] as const)));
+    const lives = servers.flatMap((server) => server.lives);
+    const stalls = stallsIn(folder, lives, outages);
     const stories = storiesOf({ folder, charges: load.keys, asked: clients.asked, effects });
     const { lockTtl, joined } = plan;
     const asked = stories.flatMap((story) => story.asked);
-    const evidence: Evidence = { stories, lives, outages, lockTtl, joined };
+    const byName = new Map(lives.map((life) => [life.name, life]));
+    const evidence: Evidence = { stories, lives: byName, outages, stalls, lockTtl, joined };
     const count = (kind: Answer['kind']): number => asked.filter(({ answer }) => answer?.kind === kind).length;
 
     return {
@@ -130,6 +134,7 @@ class CaseRun {
       kills,
       freezes,
       outages: outages.length,
+      stalls: stalls.length,
       seconds: (moment() - this.startedAt) / 1_000,
       violations: violationsIn(evidence),
       evidence,

@@ -14,6 +14,7 @@ const MAIN = fileURLToPath(new URL('server/main.js', import.meta.url));
 export interface Life {
   readonly name: string;
   killedAt: number | undefined;
+  /** When it was stopped. */
   readonly frozen: Span[];
   /** It ended by itself. */
   hasCrashed: boolean;
@@ -22,9 +23,14 @@ export interface Life {
 export interface ServerPlan {
   readonly name: string;
   readonly folder: string;
-  readonly settings: Omit<ServerSettings, 'life' | 'acknowledged'>;
+  readonly settings: Omit<ServerSettings, 'life' | 'acknowledged' | 'stalls'>;
   /** Not the right time. */
   readonly clock: WallClock | undefined;
+}
+
+/** The name of the file in which it says when it could not run. */
+export function stallsOf({ name }: Pick<Life, 'name'>): string {
+  return `${name}.stalls`;
 }
 
 /** A server that is killed and comes back on the same port. */
@@ -59,6 +65,7 @@ export class ServerProcess {
           life: life.name,
           seed: settings.seed + this.lives.length,
           acknowledged: join(folder, `${life.name}.jsonl`),
+          stalls: join(folder, stallsOf(life)),
         }),
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
       },

@@ -38,7 +38,7 @@ function broken(story: Partial<Story>, evidence: Partial<Evidence> = {}): readon
   const lives = new Map([life('a.1'), life('b.1')]);
   const stories = [{ ...GOOD, ...story }];
 
-  return violationsIn({ stories, lives, outages: [], lockTtl: 2_000, joined: false, ...evidence }).map(
+  return violationsIn({ stories, lives, outages: [], stalls: [], lockTtl: 2_000, joined: false, ...evidence }).map(
     ({ what }) => what,
   );
 }
@@ -77,6 +77,18 @@ describe('The verdict on a key', () => {
       'key k run 1 of a.1, which nothing had disturbed, was followed by another',
       'key k an effect of b.1 came after the answer of run 1 had been acknowledged',
     ]);
+  });
+
+  it('allows it, and a refusal, while a busy machine keeps the process waiting, and no other', () => {
+    const of = (life: string): Evidence['stalls'] => [{ life, from: 60, to: 2_089 }];
+    const alive = new Map([life('a.1'), life('b.1', { killedAt: 9_999 })]);
+    expect(broken(REPEATED, { lives: alive, stalls: of('a.1') })).toEqual([]);
+    expect(broken(REPEATED, { lives: alive, stalls: of('b.1') })).toHaveLength(1);
+
+    const refused = { asked: [...GOOD.asked, asked(9_000, 9_010, { kind: 'conflict' })], acknowledged: [] };
+    expect(broken(refused)).toHaveLength(1);
+    expect(broken(refused, { stalls: [{ life: 'b.1', from: 5_999, to: 6_000 }] })).toEqual([]);
+    expect(broken(refused, { stalls: [{ life: 'b.1', from: 5_998, to: 5_999 }] })).toHaveLength(1);
   });
 
   it('allows none with a joined transaction', () => {

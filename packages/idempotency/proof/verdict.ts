@@ -1,7 +1,7 @@
 import { chargedIn, type Answer, type Asked } from './clients.js';
 import type { Effect } from './effects.js';
 import type { Evidence, Story } from './evidence.js';
-import { overlaps } from './moment.js';
+import { overlaps, type Span } from './moment.js';
 
 /** How much later than a lock's end, or an outage's, a call may still be refused: what a busy machine takes for a request. */
 const GRACE_MS = 1_000;
@@ -43,14 +43,19 @@ const effects: Rule = ({ effects: found }, evidence) => {
 };
 
 /** Its process stood still while it had the lock: what it does after that it does without one, and nobody can keep it from it. */
-function isLate({ life, arrived, at }: Effect, { lives }: Evidence): boolean {
-  return lives.get(life)?.frozen.some((span) => overlaps(span, arrived, at)) === true;
+function isLate({ life, arrived, at }: Effect, evidence: Evidence): boolean {
+  return stoodStill(life, evidence).some((span) => overlaps(span, arrived, at));
+}
+
+function stoodStill(life: string, { lives, stalls }: Evidence): readonly Span[] {
+  return [...(lives.get(life)?.frozen ?? []), ...stalls.filter((stall) => stall.life === life)];
 }
 
 /** Its process was killed, or it had lost the lock in the meantime. */
-function mayBeRepeated({ life, at }: Effect, next: number, { lives, outages, lockTtl }: Evidence): boolean {
-  const { killedAt = Infinity, frozen = [] } = lives.get(life) ?? {};
-  if (killedAt <= next || frozen.some((span) => overlaps(span, at, next))) return true;
+function mayBeRepeated({ life, at }: Effect, next: number, evidence: Evidence): boolean {
+  const { lives, outages, lockTtl } = evidence;
+  const { killedAt = Infinity } = lives.get(life) ?? {};
+  if (killedAt <= next || stoodStill(life, evidence).some((span) => overlaps(span, at, next))) return true;
 
   // A lock that was renewed just before lives on through two thirds of its time, at least.
   return outages.some((span) => overlaps(span, at, next) && span.to - span.from > (lockTtl * 2) / 3);
@@ -114,14 +119,15 @@ function isFinal(answer: Answer | undefined, isSame: boolean): boolean {
 }
 
 /** Nobody is refused for longer than `lockTtl` and a second after the last sign of whoever may hold the lock. */
-const blocked: Rule = ({ asked }, { lockTtl, outages }) =>
+const blocked: Rule = ({ asked }, { lockTtl, outages, stalls }) =>
   asked
     .filter(({ answer }) => answer?.kind === 'conflict')
     .filter((refused) => {
       const since = refused.sentAt - lockTtl - GRACE_MS;
       const isHeld = asked.some((other) => other !== refused && isSignOfLife(other, since, refused));
 
-      return !isHeld && !outages.some((span) => overlaps(span, since, refused.sentAt));
+      // What a process asks of a busy store may be done long after the process was killed.
+      return !isHeld && ![...outages, ...stalls].some((span) => overlaps(span, since, refused.sentAt));
     })
     .map(({ sentAt }) => `is blocked: refused at ${Math.round(sentAt)} although nobody could hold it any more`);
 

@@ -18,10 +18,12 @@ import { Random } from '../random.js';
 import { Charges, JoinedCharges, SeparateCharges, type Charge, type Charged, type JoinedParts } from './charges.js';
 import { NaiveStore } from './naive-store.js';
 import { settingsOfThisProcess } from './server-settings.js';
+import { Stalls } from './stalls.js';
 import { Acknowledgements, WitnessStore } from './witness-store.js';
 
 const settings = settingsOfThisProcess();
 const acknowledgements = new Acknowledgements(settings.acknowledged);
+const stalls = new Stalls(settings.stalls, settings.lockTtl);
 
 function poolOf(connectionString: string): Pool {
   const pool = new Pool({ connectionString, max: 12, connectionTimeoutMillis: 20_000 });
@@ -48,7 +50,7 @@ const store = await openStore();
 
 class StoreRegistration {
   constructor(@Inject(IdempotencyStorage) storage: IdempotencyStorage) {
-    storage.registerSource(new WitnessStore(store, acknowledgements));
+    storage.registerSource(new WitnessStore(store, acknowledgements, stalls));
   }
 }
 
@@ -100,6 +102,7 @@ app.use((request: Arrived, _response: unknown, next: () => void) => {
   next();
 });
 await app.listen(settings.port, '127.0.0.1');
+stalls.watch();
 process.send?.('listening');
 // Whoever has started it is gone.
 process.on('disconnect', () => process.exit());

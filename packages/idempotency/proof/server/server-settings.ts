@@ -26,6 +26,8 @@ export interface ServerSettings {
   readonly effectsUrl: string;
   /** The file to which it writes which answers were stored: what is in there outlives the process. */
   readonly acknowledged: string;
+  /** The file to which it writes when it could not run, or its store not answer. */
+  readonly stalls: string;
   /** Milliseconds. */
   readonly lockTtl: number;
   /** Milliseconds. */

@@ -2,6 +2,7 @@ import type { IdempotencyAcquireResult, IdempotencyStore } from '@nestjs/idempot
 import { appendFileSync } from 'node:fs';
 import { moment } from '../moment.js';
 import type { Charged } from './charges.js';
+import type { Stalls } from './stalls.js';
 
 /** That a store has said that it keeps the answer of a run. */
 export interface Acknowledgement {
@@ -19,19 +20,20 @@ export class Acknowledgements {
   }
 }
 
-/** Any store, and what it acknowledges. */
+/** Any store, what it acknowledges, and when it is slow. */
 export class WitnessStore implements IdempotencyStore {
   constructor(
     private readonly store: IdempotencyStore,
     private readonly acknowledgements: Acknowledgements,
+    private readonly stalls: Stalls,
   ) {}
 
   acquire(...given: Parameters<IdempotencyStore['acquire']>): Promise<IdempotencyAcquireResult> {
-    return this.store.acquire(...given);
+    return this.stalls.around(() => this.store.acquire(...given));
   }
 
   async complete(...given: Parameters<IdempotencyStore['complete']>): Promise<boolean> {
-    const isStored = await this.store.complete(...given);
+    const isStored = await this.stalls.around(() => this.store.complete(...given));
     const [, , response] = given;
     if (isStored && 'body' in response) this.acknowledgements.add(response.body as Charged);
 
@@ -39,10 +41,10 @@ export class WitnessStore implements IdempotencyStore {
   }
 
   release(...given: Parameters<IdempotencyStore['release']>): Promise<boolean> {
-    return this.store.release(...given);
+    return this.stalls.around(() => this.store.release(...given));
   }
 
   extend(...given: Parameters<IdempotencyStore['extend']>): Promise<boolean> {
-    return this.store.extend(...given);
+    return this.stalls.around(() => this.store.extend(...given));
   }
 }

@@ -34,6 +34,7 @@ const BUILD_HOME = 'examples/home-bff/e2e/build-home.ts';
 const BUILD_PAGE = 'examples/product-page/e2e/build-page.ts';
 const BUILD_CLIENT = 'examples/adaptive-client/e2e/build-client.ts';
 const BUILD_GATEWAY = 'examples/edge-gateway/e2e/build-gateway.ts';
+const BUILD_BENCH = 'bench/e2e/build-bench.ts';
 const TESTS_OF_EXAMPLES = ['src/**/*.test.ts', 'test/**/*.test.ts', 'e2e/**/*.test.ts'];
 
 /** Runs when all of a lower order have ended, and those without one: for a suite whose subject is real time. */
@@ -63,6 +64,7 @@ export default defineConfig({
       compiled(project('edge-gateway', 'examples/edge-gateway', TESTS_OF_EXAMPLES), BUILD_GATEWAY),
       alone(compiled(project('adaptive-client', 'examples/adaptive-client', TESTS_OF_EXAMPLES), BUILD_CLIENT), 2),
       project('bench', 'bench', ['src/**/*.test.ts']),
+      alone(compiled(project('bench-load', 'bench', ['e2e/**/*.test.ts']), BUILD_BENCH), 6),
       project('conformance', 'conformance', ['src/**/*.test.ts']),
       project('docs', 'docs', ['snippets/**/*.test.ts']),
       project('tools', 'tools', ['**/*.test.ts']),

@@ -9,13 +9,15 @@ export interface Command {
   readonly fault: Fault | undefined;
   /** Where the plot goes; `undefined` for nowhere. */
   readonly plot: string | undefined;
+  /** Whether plot and table go into the documentation. */
+  readonly write: boolean;
 }
 
 const LEAST_SECONDS = 6;
 const MOST_SECONDS = 3_600;
 
 /**
- * `--seed`, `--seconds`, `--fault`, and `--plot` with the file that is drawn.
+ * `--seed`, `--seconds`, `--fault`, `--plot` with the file that is drawn, and `--write`.
  *
  * @throws TypeError naming the option.
  */
@@ -24,9 +26,10 @@ export function readCommandLine(args: readonly string[]): Command {
     args: [...args],
     options: {
       seed: { type: 'string', default: '1' },
-      seconds: { type: 'string', default: '60' },
+      seconds: { type: 'string', default: '40' },
       fault: { type: 'string' },
       plot: { type: 'string' },
+      write: { type: 'boolean', default: false },
     },
   });
   const seconds = Number(values.seconds);
@@ -34,10 +37,10 @@ export function readCommandLine(args: readonly string[]): Command {
     const range = `${LEAST_SECONDS} to ${MOST_SECONDS}`;
     throw new TypeError(`--seconds: expected a whole number from ${range}, got ${JSON.stringify(values.seconds)}.`);
   }
-  const { fault, plot } = values;
+  const { fault, plot, write } = values;
   if (fault !== undefined && !FAULTS.includes(fault as Fault)) {
     throw new TypeError(`--fault: expected one of ${FAULTS.join(', ')}, got ${JSON.stringify(fault)}.`);
   }
 
-  return { seed: readSeed(['--seed', values.seed]), seconds, fault: fault as Fault | undefined, plot };
+  return { seed: readSeed(['--seed', values.seed]), seconds, fault: fault as Fault | undefined, plot, write };
 }

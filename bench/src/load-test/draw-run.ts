@@ -34,7 +34,7 @@ const KINDS: readonly (readonly [AnswerKind, string])[] = [
 const STATES: Readonly<Record<State, string>> = { closed: 'fill-2', 'half-open': 'fill-4', open: 'fill-1' };
 
 const OWN_STYLE =
-  '.shade{fill:#57606a;opacity:.1}.strong{font-weight:600}@media (prefers-color-scheme:dark){.shade{fill:#c9d1d9;opacity:.12}}';
+  '.shade{fill:#57606a;opacity:.1}.bar{shape-rendering:crispEdges}.strong{font-weight:600}@media (prefers-color-scheme:dark){.shade{fill:#c9d1d9;opacity:.12}}';
 
 /** The whole run over its time: what clients got, how late, and what the breakers did meanwhile. */
 export function drawRun(record: RunRecord): string {
@@ -88,7 +88,7 @@ class Drawing {
 
       return [
         ...(condition === 'up' ? [] : [element('rect', shade)]),
-        ...(isWide ? [label(condition, { x: (left + right) / 2, y: ANSWERS.top - 10 }, 'strong middle')] : []),
+        ...(isWide ? [label(condition, { x: (left + right) / 2, y: ANSWERS.top - 10 }, 'label middle')] : []),
       ];
     });
   }
@@ -102,20 +102,23 @@ class Drawing {
     }
     const most = Math.max(...[...buckets.values()].map(({ length }) => length));
     const y = linearScale({ from: 0, to: most, at: [ANSWERS.bottom, ANSWERS.top] }, 4);
-    const width = Math.max(0.6, this.at(this.begin + bucketMs) - LEFT - 0.4);
-    const bars = [...buckets].flatMap(([bucket, answers]) => {
+    const width = Math.max(0.6, this.at(this.begin + bucketMs) - LEFT).toFixed(1);
+    const bars = new Map(KINDS.map(([kind]) => [kind, '']));
+    for (const [bucket, answers] of buckets) {
+      const left = this.at(this.begin + bucket * bucketMs).toFixed(1);
       let below = 0;
-      return KINDS.flatMap(([kind, colour]) => {
+      for (const [kind] of KINDS) {
         const count = answers.filter((answer) => answer.kind === kind).length;
-        const bar = { x: this.at(this.begin + bucket * bucketMs), width, y: y(below + count), class: colour };
+        const [bottom, top] = [y(below), y(below + count)];
         below += count;
-        return count === 0 ? [] : [element('rect', { ...bar, height: y(below - count) - y(below) })];
-      });
-    });
+        const bar = `M${left} ${bottom.toFixed(1)}V${top.toFixed(1)}h${width}V${bottom.toFixed(1)}z`;
+        if (count > 0) bars.set(kind, `${bars.get(kind)}${bar}`);
+      }
+    }
 
     return [
       ...axis(y, ANSWERS, (tick) => `${tick}`),
-      ...bars,
+      ...KINDS.map(([kind, colour]) => element('path', { class: `${colour} bar`, d: bars.get(kind) ?? '' })),
       ...legend(
         `answers per ${bucketMs} ms`,
         KINDS.map(([kind, colour]) => [kind, 'rect', colour] as const),

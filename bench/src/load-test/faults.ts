@@ -1,11 +1,12 @@
 import { BudgetPolicy, BulkheadPolicy, CircuitBreakerPolicy, TimeoutPolicy } from '@nestjs/resilience';
 
 /** What is changed in the policies of an application, so that a run has something to find. */
-export const FAULTS = ['leaks-slots', 'gives-slots-twice', 'waits-for-work', 'counts-twice'] as const;
+export const FAULTS = ['leaks-slots', 'gives-slots-twice', 'cuts-late', 'counts-twice'] as const;
 
 export type Fault = (typeof FAULTS)[number];
 
 const ONE_IN = 20;
+const LATE_MS = 200;
 
 type Method = (this: unknown, ...given: unknown[]) => unknown;
 
@@ -33,10 +34,16 @@ const PLANTS: Readonly<Record<Fault, () => void>> = {
         },
     );
   },
-  'waits-for-work': () => {
-    for (const { prototype } of [TimeoutPolicy, BudgetPolicy]) {
-      replace(prototype, 'enter', () => () => true);
-      replace(prototype, 'leave', () => () => true);
+  'cuts-late': () => {
+    for (const prototype of [TimeoutPolicy.prototype, stageOf(new BudgetPolicy(1))]) {
+      replace(
+        prototype,
+        'expire',
+        (original) =>
+          function late(this: unknown, ...given: unknown[]) {
+            setTimeout(() => original.apply(this, given), LATE_MS);
+          },
+      );
     }
   },
   'counts-twice': () =>
@@ -62,4 +69,11 @@ export function plant(fault: string): void {
 function replace(prototype: object, name: string, make: (original: Method) => Method): void {
   const methods = prototype as Record<string, Method>;
   methods[name] = make(methods[name] as Method);
+}
+
+/** A budget is carried out by a stage of its own, which other packages do not see. */
+function stageOf(policy: BudgetPolicy): object {
+  const { pipeline } = policy as unknown as { readonly pipeline: { readonly stages: readonly [object] } };
+
+  return Object.getPrototypeOf(pipeline.stages[0]) as object;
 }

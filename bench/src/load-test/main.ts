@@ -1,12 +1,15 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readCommandLine } from './command-line.js';
 import { judge } from './judge/judge.js';
 import { holds, type Verdict } from './judge/verdict.js';
 import { drawRun } from './draw-run.js';
+import { writeInto } from './page.js';
 import { run } from './run.js';
 import { renderTable } from './table.js';
 
+const PAGE = new URL('../../../docs/performance.md', import.meta.url);
+const PLOT = new URL('../../../docs/plots/load.svg', import.meta.url);
 const MOST_SHOWN = 8;
 
 function lineOf(verdict: Verdict): string {
@@ -18,7 +21,7 @@ function lineOf(verdict: Verdict): string {
   return `${holds(verdict) ? sure : 'FAILS '}  ${sentence}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}.`;
 }
 
-const { seed, seconds, fault, plot } = readCommandLine(process.argv.slice(2));
+const { seed, seconds, fault, plot, write } = readCommandLine(process.argv.slice(2));
 process.stderr.write(`Load for ${seconds} s, seed ${seed}, Node ${process.version}.\n`);
 const record = await run({
   seed,
@@ -38,4 +41,11 @@ for (const verdict of verdicts) {
 }
 // npm starts programs in the folder of their package, and says where it was called.
 if (plot !== undefined) writeFileSync(resolve(process.env.INIT_CWD ?? '.', plot), drawRun(record));
+const isRight = verdicts.every((verdict) => holds(verdict) && (verdict.excused ?? 0) === 0);
+if (write && isRight) {
+  writeFileSync(PLOT, drawRun(record));
+  writeFileSync(PAGE, writeInto(readFileSync(PAGE, 'utf8'), record, verdicts));
+} else if (write) {
+  console.log('\nNothing was written: not everything was shown.');
+}
 if (!verdicts.every(holds)) process.exitCode = 1;

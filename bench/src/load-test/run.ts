@@ -18,8 +18,9 @@ export interface Wanted {
 /** What a process makes once, such as code and connections, it makes in here. */
 const WARM_UP: readonly Phase[] = CONDITIONS.map((condition) => ({ condition, ms: 600 }));
 
-/** How long what has been given up may take to be gone. */
-const ENDING_MS = 2_000;
+/** How long what has been given up may take to be gone; when it once was not, nobody waits for long again. */
+const ENDING_MS = 5_000;
+const SHORT_ENDING_MS = 200;
 const LOOK_EVERY_MS = 20;
 
 /** How long connections that nobody uses may take to be closed, and timers of theirs to be over. */
@@ -57,6 +58,7 @@ export async function run({ seed, seconds, fault, onPhase }: Wanted): Promise<Ru
 
 class Run {
   private readonly random: () => number;
+  private endingMs = ENDING_MS;
 
   constructor(
     private readonly processes: Processes,
@@ -100,13 +102,17 @@ class Run {
   /** Waits until nothing runs but what does not listen to its signal, which is counted. */
   private async atRest(): Promise<number> {
     const { dependency, application } = this.processes;
-    const until = moment() + ENDING_MS;
+    const until = moment() + this.endingMs;
     for (;;) {
       const { reports = 0, ...others } = await dependency.ask<Partial<Record<CallName, number>>>('running');
       const { bulkheads } = await application.ask<Figures>('figures');
       const isFree = Object.values(bulkheads).every(({ active, queued }) => active === 0 && queued === 0);
       const isAtRest = Object.keys(others).length === 0 && isFree && bulkheads.reports.abandoned === reports;
-      if (isAtRest || moment() > until) return reports;
+      if (isAtRest) return reports;
+      if (moment() > until) {
+        this.endingMs = SHORT_ENDING_MS;
+        return reports;
+      }
 
       await delay(LOOK_EVERY_MS);
     }

@@ -18,7 +18,7 @@ export const HEADINGS = [
   'bare late',
   'calls seen',
   'answered',
-  'failed',
+  'failed there',
   'cut',
   'never made',
 ] as const;
@@ -34,8 +34,7 @@ export function rowsOf(phases: readonly PhaseRecord[]): readonly (readonly strin
     const times = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
     const count = (kind: AnswerKind): string => `${answers.filter((answer) => answer.kind === kind).length}`;
     const events = entries.flatMap((entry) => (entry.kind === 'event' ? [entry.event] : []));
-    const isAnswered = (outcome: string): boolean => outcome === 'answered';
-    const answered = seen.filter(({ outcome }) => isAnswered(outcome)).length;
+    const answered = seen.filter(({ outcome }) => outcome === 'answered').length;
     const cut = seen.filter(({ outcome }) => outcome === 'cut').length;
 
     return [

@@ -1,5 +1,6 @@
 import { BY_FILE } from './guarantees/index.js';
 import type { Guarantee } from './guarantee.js';
+import { INVARIANTS } from './random/invariants.js';
 import { reasons, summary, table, type LibraryResults } from './results.js';
 
 /** What was measured, with what, and when. */
@@ -32,6 +33,7 @@ export function resultsPage({ guarantees, results, absent, date }: Measured): st
 }
 
 const SCENARIOS = '../conformance/src/guarantees';
+const RANDOM = '../conformance/src/random';
 
 /** Each guarantee, with the file in which its scenario is. */
 export function guaranteesPage(byFile: Readonly<Record<string, readonly Guarantee[]>> = BY_FILE): string {
@@ -54,6 +56,15 @@ export function guaranteesPage(byFile: Readonly<Record<string, readonly Guarante
           .map(({ sentence, id }) => `- ${sentence} ([\`${id}\`](${SCENARIOS}/${file}.ts))`),
       ),
     ]),
+    '',
+    '## In random executions',
+    '',
+    'Examples show what somebody has thought of. So stacks of policies, calls, aborts and clocks are drawn at random as well,',
+    'and each of these sentences is held against a model after every turn of the event loop, in 20,000 executions whenever the',
+    'tests run and in as many as `npm run soak -- executions` is asked for. For each of them an engine with a planted fault shows',
+    'that it is found ([how](../CONTRIBUTING.md#random-executions)).',
+    '',
+    ...Object.entries(INVARIANTS).map(([id, sentence]) => `- ${sentence} ([\`${id}\`](${RANDOM}/invariants.ts))`),
     '',
   ].join('\n');
 }

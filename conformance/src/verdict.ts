@@ -1,6 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { NotOffered, type Adapter } from './adapter.js';
 import type { Guarantee } from './guarantee.js';
+import { Strays } from './strays.js';
 import { InstalledClock } from './virtual-clock.js';
 
 export type Verdict =
@@ -22,7 +23,7 @@ export async function verdictOf(guarantee: Guarantee, adapter: Adapter): Promise
   try {
     await untilStuck(guarantee.check({ library: adapter as Required<Adapter>, clock }), clock);
     await clock.settle();
-    strays.refuse();
+    refuse(strays.found);
     return { kind: 'holds' };
   } catch (error) {
     return judged(error);
@@ -30,6 +31,10 @@ export async function verdictOf(guarantee: Guarantee, adapter: Adapter): Promise
     strays.stop();
     clock.uninstall();
   }
+}
+
+function refuse(strays: readonly string[]): void {
+  if (strays.length > 0) throw new AssertionError({ message: strays.join('; ') });
 }
 
 function judged(error: unknown): Verdict {
@@ -58,37 +63,5 @@ async function untilStuck(check: Promise<void>, clock: InstalledClock): Promise<
     await Promise.race([check, watched()]);
   } finally {
     isOver = true;
-  }
-}
-
-/** What a scenario lets out into the process: rejections that nobody handles, warnings. */
-class Strays {
-  private readonly found: string[] = [];
-  private readonly onRejection = (reason: unknown): void =>
-    void this.found.push(`unhandled rejection: ${String(reason)}`);
-  private readonly onException = (error: unknown): void => void this.found.push(`uncaught exception: ${String(error)}`);
-  /** Node's own, which prints. */
-  private readonly printers = process.listeners('warning');
-  private readonly onWarning = (warning: Error): void => {
-    if (warning.name === 'MaxListenersExceededWarning') this.found.push(`${warning.name}: ${warning.message}`);
-    else for (const print of this.printers) print(warning);
-  };
-
-  constructor() {
-    process.on('unhandledRejection', this.onRejection);
-    process.on('uncaughtException', this.onException);
-    process.removeAllListeners('warning');
-    process.on('warning', this.onWarning);
-  }
-
-  refuse(): void {
-    if (this.found.length > 0) throw new AssertionError({ message: this.found.join('; ') });
-  }
-
-  stop(): void {
-    process.off('unhandledRejection', this.onRejection);
-    process.off('uncaughtException', this.onException);
-    process.off('warning', this.onWarning);
-    for (const print of this.printers) process.on('warning', print);
   }
 }

@@ -1,0 +1,150 @@
+import type { Engine } from './engine.js';
+import type { LayeredPolicy, LayeredStage } from './layers.js';
+import { BreakerModel } from './models/breaker.js';
+import { BulkheadModel } from './models/bulkhead.js';
+import { FallbackModel } from './models/fallback.js';
+import { BudgetModel, TimeoutModel } from './models/limits.js';
+import { RateLimitModel } from './models/rate-limit.js';
+import { FLAW, RetryModel, says } from './models/retry.js';
+import type { StageModel } from './models/stage-model.js';
+import type { BreakerRecipe, FallbackRecipe, PolicyRecipe, Predicate, RetryRecipe, TimeoutRecipe } from './scenario.js';
+import type { Watch } from './watch.js';
+
+/** What fallbacks answer with. */
+export type Handler = (model: FallbackModel, recipe: FallbackRecipe, given: HandlerGiven) => unknown;
+
+export interface HandlerGiven {
+  readonly error: unknown;
+  readonly context: { readonly signal: AbortSignal; readonly attempt: number };
+}
+
+export type Breaker = InstanceType<Engine['CircuitBreakerPolicy']>;
+export type RateLimit = InstanceType<Engine['OutboundRateLimitPolicy']>;
+export type Bulkhead = InstanceType<Engine['BulkheadPolicy']>;
+
+/** Makes policies of recipes, each with its model and with callbacks that are watched. */
+export class Builder {
+  /** Objects of options that policies were made of, and what they were. */
+  readonly given: { readonly options: object; readonly before: string }[] = [];
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly watch: Watch,
+    private readonly handler: Handler,
+  ) {}
+
+  build(recipe: PolicyRecipe, at: number): LayeredStage & { readonly policy: LayeredPolicy } {
+    const name = `p${at}`;
+    switch (recipe.kind) {
+      case 'retry':
+        return this.retry(recipe, new RetryModel({ watch: this.watch, name }, recipe));
+      case 'timeout':
+        return this.timeout(recipe, name);
+      case 'budget':
+        return {
+          model: new BudgetModel({ watch: this.watch, name }, recipe.ms),
+          policy: new this.engine.BudgetPolicy(this.options({ name, budget: recipe.ms })),
+        };
+      case 'breaker':
+        return this.breaker(recipe, name);
+      case 'bulkhead': {
+        const { slots: maxConcurrent, queue: maxQueue, queueTimeout } = recipe;
+        const options = this.options({
+          name,
+          maxConcurrent,
+          maxQueue,
+          queueTimeout,
+          ...(!recipe.holds && { holdUntilSettled: false }),
+        });
+        const policy = new this.engine.BulkheadPolicy(options);
+        return { model: new BulkheadModel({ watch: this.watch, name }, recipe, policy), policy };
+      }
+      case 'rate limit': {
+        const { limit, perToken, maxWait } = recipe;
+        const options = this.options({ name, limit, interval: limit * perToken, maxWait });
+        const policy = new this.engine.OutboundRateLimitPolicy(options);
+        return { model: new RateLimitModel({ watch: this.watch, name }, recipe, policy), policy };
+      }
+      case 'fallback':
+        return this.fallback(recipe, name);
+    }
+  }
+
+  private retry(recipe: RetryRecipe, model: RetryModel): LayeredStage & { readonly policy: LayeredPolicy } {
+    const { attempts, delay, factor, asFunction, onResult } = recipe;
+    const wait = (failed: number): number => this.call(model, () => delay * factor ** (failed - 1));
+    const options = this.options({
+      name: model.name,
+      attempts,
+      backoff: asFunction ? wait : { delay, factor, jitter: 'none' as const },
+      ...(recipe.retryIf !== 'default' && { retryIf: this.predicate(model, recipe.retryIf) }),
+      ...(onResult !== undefined && { retryOnResult: this.predicate(model, onResult) }),
+    });
+
+    return { model, policy: new this.engine.RetryPolicy(options) };
+  }
+
+  private timeout({ ms, as }: TimeoutRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {
+    const learned = this.engine.adaptive({ initial: ms, min: 1, max: 200, samples: 2 });
+    const model: TimeoutModel = new TimeoutModel({ watch: this.watch, name }, as === 'adaptive' ? learned : ms);
+    const timeout = as === 'adaptive' ? learned : as === 'number' ? ms : () => this.call(model, () => ms);
+
+    return { model, policy: new this.engine.TimeoutPolicy(this.options({ name, timeout })) };
+  }
+
+  private breaker(recipe: BreakerRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {
+    const model: { current: BreakerModel | undefined } = { current: undefined };
+    const options = this.options({
+      name,
+      failureRateThreshold: recipe.threshold,
+      minimumCalls: recipe.minimumCalls,
+      slidingWindow: this.options(recipe.window),
+      openDuration: recipe.openMs,
+      halfOpenMaxCalls: recipe.probes,
+      probeLease: recipe.lease,
+      consecutiveFailures: recipe.inARow,
+      ...(recipe.recordIf !== 'default' && {
+        recordIf: (error: unknown) => this.predicate(model.current as BreakerModel, recipe.recordIf)(error),
+      }),
+    });
+    const policy = new this.engine.CircuitBreakerPolicy(options);
+    model.current = new BreakerModel({ watch: this.watch, name }, recipe, policy);
+
+    return { model: model.current, policy };
+  }
+
+  private fallback(recipe: FallbackRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {
+    const model = new FallbackModel({ watch: this.watch, name }, recipe);
+    const handler = (error: unknown, context: HandlerGiven['context']): unknown =>
+      this.handler(model, recipe, { error, context });
+    const options = this.options({
+      name,
+      ...(recipe.handleIf !== 'default' && { handleIf: this.predicate(model, recipe.handleIf) }),
+    });
+
+    return { model, policy: new this.engine.FallbackPolicy(handler, options) };
+  }
+
+  private predicate(model: StageModel, says_: Predicate): (value: unknown) => boolean {
+    return (value) =>
+      this.call(model, () => {
+        if (says_ === 'throws') throw new Error(FLAW);
+        return says(says_, value);
+      });
+  }
+
+  /** Somebody may leave inside of any callback, and make the policy deal with other calls. */
+  private call<T>(model: StageModel, answer: () => T): T {
+    const { current } = model;
+    this.watch.inCallback();
+    model.current = current;
+
+    return answer();
+  }
+
+  private options<T extends object>(options: T): T {
+    this.given.push({ options, before: JSON.stringify(options) });
+
+    return options;
+  }
+}

@@ -1,0 +1,56 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Campaign } from './campaign.js';
+import { LEAST_PERCENT, STATES } from './coverage.js';
+import { FAULTS } from './faults.js';
+import { scenarioOf } from './generate.js';
+import { INVARIANTS, type InvariantId } from './invariants.js';
+import { storyOf } from './story.js';
+
+/** Real time, for what is a matter of seconds on a machine of its own. */
+const PATIENCE = { timeout: 600_000 };
+const EXECUTIONS = 20_000;
+/** Within so many a planted fault is found. */
+const SOON = 1_500;
+
+let campaign: Campaign | undefined;
+
+afterEach(() => {
+  campaign?.close();
+  campaign = undefined;
+});
+
+describe('The engine, in random executions', PATIENCE, () => {
+  it('keeps each of its rules after every step, and every state is reached', async () => {
+    campaign = await Campaign.open();
+    const failure = await campaign.run({ seed: 1, executions: EXECUTIONS });
+    const { coverage } = campaign;
+
+    expect(failure === undefined ? '' : storyOf(await campaign.shrink(failure))).toBe('');
+    expect(
+      STATES.filter((state) => coverage.percentOf(state) < LEAST_PERCENT),
+      coverage.lines.join('\n'),
+    ).toEqual([]);
+  });
+});
+
+describe('A random execution', PATIENCE, () => {
+  it('is the same for the same seed', async () => {
+    campaign = await Campaign.open(FAULTS['slots-as-counted']);
+    const first = await campaign.run({ seed: 1, executions: SOON });
+    const again = await campaign.run({ seed: first?.seed ?? 0, executions: 1 });
+
+    expect(again).toEqual(first);
+    expect(scenarioOf(7)).toEqual(scenarioOf(7));
+  });
+
+  it.each(Object.entries(INVARIANTS))('finds a fault of "%s": %s', async (id) => {
+    campaign = await Campaign.open(FAULTS[id as InvariantId]);
+    let found = false;
+    for (let seed = 1; seed <= SOON && !found; seed++) {
+      const { violations } = await campaign.play(scenarioOf(seed));
+      found = violations.some(({ invariant }) => invariant === id);
+    }
+
+    expect(found).toBe(true);
+  });
+});

@@ -259,10 +259,10 @@ describe('maxBodySize', () => {
     [9, false],
   ])('of %i bytes: an answer of ten is kept (%s)', async (maxBodySize, isKept) => {
     const handler = new ProtectedHandler({ maxBodySize });
-    const caller = handler.request(() => of('1234567é'.slice(0, 7) + 'x'));
+    const caller = handler.request(() => of('123456é'));
     await pass(0);
 
-    expect([caller.values, handler.events$.at(-1)]).toEqual([['1234567x'], isKept ? 'stored' : 'released:too-large']);
+    expect([caller.values, handler.events$.at(-1)]).toEqual([['123456é'], isKept ? 'stored' : 'released:too-large']);
     expect(takeLog()).toHaveLength(isKept ? 0 : 1);
   });
 });
@@ -620,6 +620,35 @@ describe('The functions of an application', () => {
 
     expect(caller.error).toMatchObject({ message });
     expect([handler.runs, handler.store.asked]).toEqual([0, []]);
+  });
+
+  it('name a scope that is part of the record’s key, of its fingerprint and of what is told', async () => {
+    const handler = new ProtectedHandler({ scope: (user: string) => user });
+    handler.user = 'a';
+    handler.request(() => of('of a'));
+    await pass(0);
+    const record = handler.store.memory.peek('a:k');
+    expect(record).toMatchObject({ state: 'completed', response: { body: 'of a' } });
+    expect(handler.told.map((event) => 'scope' in event && event.scope)).toEqual(['a', 'a']);
+
+    // As if somebody had copied the record of another user.
+    await handler.store.memory.acquire('b:k', 'copy', record?.fingerprint ?? '', HOUR);
+    handler.user = 'b';
+    const other = handler.request(() => of('never'));
+    await pass(0);
+    expect(other.error).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED', status: 422 });
+  });
+
+  it('are told the context of the call', async () => {
+    const scope = vi.fn(() => 'a');
+    const fingerprint = vi.fn((payload: unknown) => payload);
+    const handler = new ProtectedHandler({ scope, fingerprint });
+    handler.user = { id: 7 };
+    handler.request(() => of(1));
+    await pass(0);
+
+    const context = expect.objectContaining({ isContext: true }) as unknown;
+    expect([scope.mock.calls, fingerprint.mock.calls]).toEqual([[[{ id: 7 }, context]], [['payload', context]]]);
   });
 
   it('are asked side by side: a call waits for the slower of them alone', async () => {

@@ -37,6 +37,7 @@ export interface IdempotencyRun {
    * headers that are set by then; interceptors inside of the keys do not see it.
    *
    * @throws IdempotencyLockLostError when the key is not this run's any more: roll back.
+   * @throws What the attempt that calls it was given up with: roll back, the next attempt keeps its own.
    */
   keep(store: IdempotencyStore, value: unknown): Promise<void>;
 }

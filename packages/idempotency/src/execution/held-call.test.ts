@@ -1,3 +1,4 @@
+import { ResilienceTimeoutError, TimeoutPolicy } from 'holdfast';
 import { currentScope } from 'holdfast/binding';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
@@ -140,6 +141,39 @@ describe('An outcome that is kept with the transaction of its handler', () => {
     await expect(held.keepValueIn(machine.store.memory, 'joined')).rejects.toBeInstanceOf(IdempotencyLockLostError);
     await held.settle({ free: 'outcome' });
     takeLog();
+  });
+
+  it('is refused in an attempt that was given up, with the reason, also one that was given up meanwhile', async () => {
+    const machine = new Machine();
+    const held = await machine.hold();
+    const waiting = { complete: () => pass(2_000).then(() => true) } as Partial<IdempotencyStore> as IdempotencyStore;
+    const refused = async (ms: number, store: IdempotencyStore): Promise<void> => {
+      let kept: Promise<unknown> | undefined;
+      const attempt = new TimeoutPolicy({ timeout: 1_000 }).execute(async () => {
+        kept = pass(ms).then(() => held.keepValueIn(store, 'late'));
+        await kept;
+      });
+      const reason: unknown = await attempt.catch((error: unknown) => error);
+      expect(reason).toBeInstanceOf(ResilienceTimeoutError);
+      await expect(kept).rejects.toBe(reason);
+    };
+    await held.run(async () => {
+      await refused(1_500, machine.store.memory);
+      await refused(500, waiting);
+    });
+
+    await held.settle(answer('of the next attempt'));
+    expect(machine.kept).toBe('of the next attempt');
+  });
+
+  it('is refused when the handler has ended, whose own outcome is on its way', async () => {
+    const machine = new Machine();
+    const held = await machine.hold();
+    await held.run(async () => 1);
+
+    await expect(held.keepValueIn(machine.store.memory, 'late')).rejects.toBeInstanceOf(IdempotencyLockLostError);
+    await held.settle(answer(1));
+    expect(machine.kept).toBe(1);
   });
 
   it('is written the usual way when the transaction was rolled back', async () => {

@@ -1,4 +1,4 @@
-import { now, runInScope } from 'holdfast/binding';
+import { ambientScope, now, runInScope } from 'holdfast/binding';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IdempotencyReleasedEvent } from '../idempotency.events.js';
 import type { RecordCodec } from '../record/record-codec.js';
@@ -120,14 +120,21 @@ export class HeldCall {
    *
    * @param value What the handler is going to return.
    * @throws IdempotencyLockLostError when somebody else may have the key: the transaction has to be rolled back.
+   * @throws What the attempt that it is called from was given up with: the outcome is that of another one.
    */
   async keepValueIn(store: IdempotencyStore, value: unknown): Promise<void> {
     const { recordKey, settings, handler } = this.call;
+    refuseGivenUp();
+    // Whatever its outcome is, it is on its way.
+    if (this.hasEnded) throw new IdempotencyLockLostError(handler);
+
     const response = await this.capture(value);
     const payload = this.parts.codec.write(recordKey, response);
     if (!(await store.complete(recordKey, this.lock.owner, payload, settings.ttl))) {
       throw new IdempotencyLockLostError(handler);
     }
+    // It may have waited for the end of another transaction.
+    refuseGivenUp();
 
     this.joined = response;
     this.lock.join(payload);
@@ -149,5 +156,12 @@ export class HeldCall {
     } finally {
       this.end();
     }
+  }
+}
+
+/** An attempt that runs on when its time is over would keep its outcome in place of that of the next one. */
+function refuseGivenUp(): void {
+  for (let scope = ambientScope(); scope !== undefined; scope = scope.outer) {
+    if (scope.aborted) throw scope.signal.reason;
   }
 }

@@ -11,6 +11,7 @@ import { Field, ID, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { fanOut, optional, required, ResilienceModule, Timeout } from '@nestjs/resilience';
 import { map, type Observable } from 'rxjs';
 import { beforeEach, expect, it } from 'vitest';
+import { missingSection, OptionalSections, Reviews } from '../fixtures/graphql-pages.js';
 import { onEachServer, type GraphqlBody } from '../fixtures/graphql.js';
 
 let down: boolean;
@@ -40,21 +41,9 @@ class Product {
 }
 
 @ObjectType()
-class Reviews {
-  @Field(() => Number)
-  average!: number;
-}
-
-@ObjectType()
-class Page {
+class Page extends OptionalSections {
   @Field(() => Product)
   product!: Product;
-
-  @Field(() => Reviews, { nullable: true })
-  reviews!: Reviews | null;
-
-  @Field(() => [String])
-  similar!: string[];
 }
 
 @ObjectType()
@@ -176,14 +165,8 @@ class PagesResolver {
 @Module({ providers: [PagesResolver] })
 class PagesModule {}
 
-const REVIEWS = {
-  message: 'review-service unavailable',
-  extensions: { code: 'SECTION_FAILED', section: 'review-service', reason: 'upstream_error' },
-};
-const SIMILAR = {
-  message: 'similar unavailable',
-  extensions: { code: 'SECTION_FAILED', section: 'similar', reason: 'upstream_error' },
-};
+const REVIEWS = missingSection('review-service', 'upstream_error');
+const SIMILAR = missingSection('similar', 'upstream_error');
 /** Without where in the query that was: the tests of failures look at it. */
 const errorsOf = ({ errors = [] }: GraphqlBody) =>
   errors.map(({ locations, ...error }) => (Array.isArray(locations) ? error : { locations, ...error }));

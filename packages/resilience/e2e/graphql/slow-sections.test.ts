@@ -4,6 +4,7 @@ import { Budget, fanOut, optional, required, Timeout, type Duration } from '@nes
 import { beforeEach, expect, it, vi } from 'vitest';
 import { freezeTime } from '../fixtures/application.js';
 import { Backend } from '../fixtures/backend.js';
+import { missingSection, OptionalSections, type Reviews } from '../fixtures/graphql-pages.js';
 import { onEachServer } from '../fixtures/graphql.js';
 
 let backend: Backend;
@@ -13,21 +14,9 @@ beforeEach(() => {
 });
 
 @ObjectType()
-class Reviews {
-  @Field(() => Number)
-  average!: number;
-}
-
-@ObjectType()
-class Page {
+class Page extends OptionalSections {
   @Field(() => String)
   title!: string;
-
-  @Field(() => Reviews, { nullable: true })
-  reviews!: Reviews | null;
-
-  @Field(() => [String])
-  similar!: string[];
 }
 
 /** The reviews are asked of a backend that hangs. */
@@ -70,8 +59,7 @@ class PagesResolver {
 }
 
 const missing = (path: string[]) => ({
-  message: 'reviews unavailable',
-  extensions: { code: 'SECTION_FAILED', section: 'reviews', reason: 'upstream_timeout' },
+  ...missingSection('reviews', 'upstream_timeout'),
   path,
   locations: [expect.any(Object)],
 });

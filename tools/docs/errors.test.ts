@@ -5,6 +5,7 @@ import { Test } from '@nestjs/testing';
 import * as engine from 'holdfast';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unticked } from './event-table.ts';
 import { pages, read, tablesOf } from './pages.mjs';
 
 /** One of each; the test below says when a class is missing. */
@@ -51,8 +52,6 @@ afterAll(async () => {
 
 const tables = pages().flatMap((path) => tablesOf(read(path)).map((table) => ({ path, ...table })));
 const errorTables = tables.filter(({ name }) => name === 'Errors');
-
-const unticked = (cell = ''): string => cell.replaceAll('`', '');
 
 function exportedErrors(): string[] {
   return Object.entries(engine).flatMap(([name, value]) =>

@@ -1,4 +1,3 @@
-import { channel } from 'node:diagnostics_channel';
 import {
   Idempotent,
   IdempotencyEvents,
@@ -23,6 +22,7 @@ import { RedisIdempotencyStore } from '@nestjs/idempotency/redis';
 import { Test } from '@nestjs/testing';
 import { parseDuration } from 'holdfast/binding';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { SeenEvents, unticked, type PayloadName } from './event-table.ts';
 import { read, tablesOf } from './pages.mjs';
 import { literalOf, PHRASES } from './phrases.ts';
 
@@ -35,7 +35,6 @@ function rowsOf(name: string): Record<string, string>[] {
   return table.rows;
 }
 
-const unticked = (cell = ''): string => cell.replaceAll('`', '');
 const firstCells = (name: string): string[] => rowsOf(name).map((row) => unticked(Object.values(row)[0]));
 
 interface Subject {
@@ -178,12 +177,9 @@ interface Payloads {
 }
 
 type Type = IdempotencyEvent['type'];
-type NameOf<T extends Type> = {
-  [Name in keyof Payloads]: Payloads[Name]['type'] extends T ? Name : never;
-}[keyof Payloads];
 
 /** The compiler refuses a missing type, and a name that is another type's. */
-const PAYLOAD_NAMES: { readonly [T in Type]: NameOf<T> } = {
+const PAYLOAD_NAMES: { readonly [T in Type]: PayloadName<Payloads, T> } = {
   executed: 'IdempotencyExecutedEvent',
   stored: 'IdempotencyStoredEvent',
   released: 'IdempotencyReleasedEvent',
@@ -196,8 +192,7 @@ const PAYLOAD_NAMES: { readonly [T in Type]: NameOf<T> } = {
 const COMMON = ['type', 'context', 'handler', 'key'];
 
 describe('the table of the events of keys', () => {
-  const emitted = new Map<string, IdempotencyEvent>();
-  const published = new Set<string>();
+  const seen = new SeenEvents(PAYLOAD_NAMES, ['nestjs:idempotency']);
   const refusals: IdempotencyRejectedError[] = [];
 
   beforeAll(async () => {
@@ -207,10 +202,8 @@ describe('the table of the events of keys', () => {
       .compile();
     moduleRef.get(IdempotencyStorage).registerSource(store);
     await moduleRef.init();
-    moduleRef.get(IdempotencyEvents).events$.subscribe((event) => emitted.set(event.type, event));
-    for (const type of Object.keys(PAYLOAD_NAMES)) {
-      channel(`nestjs:idempotency:${type}`).subscribe(() => void published.add(type));
-    }
+    moduleRef.get(IdempotencyEvents).events$.subscribe((event) => seen.emitted.set(event.type, event));
+    seen.listen();
 
     const service = moduleRef.get(IdempotencyService);
     const run = async (key: string, work: () => unknown, payload = 1): Promise<void> => {
@@ -233,18 +226,8 @@ describe('the table of the events of keys', () => {
     await moduleRef.close();
   });
 
-  it('lists every type', () => {
-    expect(firstCells('IdempotencyEvents').toSorted()).toEqual(Object.keys(PAYLOAD_NAMES).toSorted());
-  });
-
-  it.each(rowsOf('IdempotencyEvents'))('has the payload, the fields and the channel of $Type', (row) => {
-    const type = unticked(row.Type) as Type;
-    const fields = Object.keys(emitted.get(type) ?? {}).filter((field) => !COMMON.includes(field));
-
-    expect(unticked(row.Payload)).toBe(PAYLOAD_NAMES[type]);
-    expect(unticked(row.Fields).split(' ').toSorted()).toEqual(fields.toSorted());
-    expect(published).toContain(type);
-  });
+  seen.testTypes(rowsOf('IdempotencyEvents'));
+  seen.testFields(rowsOf('IdempotencyEvents'), COMMON);
 
   it('has beside it the codes of all refusals, with their statuses and whether they say when to come back', () => {
     const codes = {

@@ -104,6 +104,16 @@ onEachServer('Over GraphQL, the replay of an answer in which something is missin
     expect(marksOf(again)).toEqual([null, 'private, max-age=5', null, null]);
   });
 
+  it('says of a section whose fallback is a value in its headers alone that it is missing', async () => {
+    const app = await startBookings(start);
+    const first = await ask(app, 'mutation { book { similar } }');
+    const again = await ask(app, 'mutation { book { similar } }');
+
+    expect(first.body.errors).toMatchObject([{ path: ['book', 'similar'] }]);
+    expect(again.body).toEqual({ data: { book: { similar: [] } } });
+    expect(marksOf(again)).toEqual(marksOf(first));
+  });
+
   it('tells no times, since none of the sections has run for it', async () => {
     const app = await startBookings(start, { resilience: { degraded: { serverTiming: true } } });
     await ask(app, BOOK);

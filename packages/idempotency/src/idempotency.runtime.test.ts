@@ -1,7 +1,8 @@
 import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { describe, expect, it, vi } from 'vitest';
-import { MINUTE, pass, useMachine } from '../test/machine.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MINUTE, pass, takeLog, useMachine } from '../test/machine.js';
 import { ScriptedStore } from '../test/scripted-store.js';
 import {
   IdempotencyEvents,
@@ -155,5 +156,41 @@ describe('Options that are refused', () => {
   ])('end the start where they are given: %j', (options, message) => {
     expect(() => IdempotencyModule.forRootAsync(options as never)).toThrow(message);
     expect(() => IdempotencyModule.forRoot('correct horse' as never)).toThrow(/got a string\. forRoot\(\) takes/);
+  });
+});
+
+describe('A module that is loaded lazily, whose hooks nobody calls,', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  async function load(options: IdempotencyModuleOptions): Promise<IdempotencyService> {
+    vi.spyOn(Logger.prototype, 'log').mockImplementation(() => {});
+    const module = await Test.createTestingModule({})
+      .setLogger(false as never)
+      .compile();
+    const app = await module.init();
+    const lazy = await app.get(LazyModuleLoader).load(() => IdempotencyModule.forRoot(options));
+    await app.close();
+
+    return lazy.get(IdempotencyService);
+  }
+
+  it('lets no call run in production on records that a restart loses', async () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    const service = await load({});
+    const work = vi.fn(() => 1);
+
+    await expect(service.run('k', work, { name: 'job' })).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_STORE_UNAVAILABLE',
+      cause: { message: expect.stringContaining('No idempotency store is registered') as string },
+    });
+    expect(work).not.toHaveBeenCalled();
+    expect(takeLog().join()).toContain('the store failed in acquire()');
+  });
+
+  it('does where that is meant so', async () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    const service = await load({ allowInMemoryStorage: true });
+
+    expect(await service.run('k', () => 1, { name: 'job' })).toBe(1);
   });
 });

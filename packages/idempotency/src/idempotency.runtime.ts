@@ -14,6 +14,7 @@ import { IDEMPOTENCY_MODULE_OPTIONS, type IdempotencyModuleOptions } from './ide
 import { IdempotencyStorage } from './idempotency.storage.js';
 import { createRecordCodec } from './record/record-codec.js';
 import { readModuleSettings, type ModuleSettings } from './settings.js';
+import type { IdempotencyStore } from './store.js';
 import { WarnOnce } from './warn-once.js';
 
 /** What calls with keys need, of one application: on every transport, and of the service. */
@@ -23,6 +24,7 @@ export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdo
   readonly calls: KeyedCalls;
   readonly warnings = new WarnOnce();
   private readonly running = new RunningCalls();
+  private isLocked = false;
 
   constructor(
     @Inject(IDEMPOTENCY_MODULE_OPTIONS) options: IdempotencyModuleOptions,
@@ -32,7 +34,7 @@ export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdo
     const settings = withPath('IdempotencyModule', () => readModuleSettings(options));
     this.settings = settings;
     this.calls = new KeyedCalls({
-      store: new BoundedStore(() => storage.source, settings.storeTimeoutMs),
+      store: new BoundedStore(() => this.source(), settings.storeTimeoutMs),
       codec: withPath('IdempotencyModule', () => createRecordCodec(settings.encryption)),
       events,
       running: this.running,
@@ -43,6 +45,7 @@ export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdo
   /** @internal */
   onModuleInit(): void {
     this.storage.lock(this.settings);
+    this.isLocked = true;
   }
 
   /**
@@ -59,5 +62,12 @@ export class IdempotencyRuntime implements OnModuleInit, BeforeApplicationShutdo
   async onApplicationShutdown(): Promise<void> {
     await this.running.drain(this.settings.shutdownGraceMs);
     this.events.close();
+  }
+
+  private source(): IdempotencyStore {
+    // Nest calls no hooks of modules that are loaded lazily.
+    if (!this.isLocked) this.onModuleInit();
+
+    return this.storage.source;
   }
 }

@@ -32,8 +32,8 @@ export function inTime(evidence: Evidence): Verdict {
   const { answers, bare } = evidence;
   const late = answers.filter((answer) => overrunMs(answer) > TOLERANCE_MS);
   const ours = late.filter((answer) => overrunMs(answer) - machineLateMs(evidence, answer) > TOLERANCE_MS);
-  const worst = Math.max(...answers.map(overrunMs));
-  const worstBare = Math.max(...bare.map(({ lateMs }) => lateMs));
+  const worst = greatest(answers.map(overrunMs));
+  const worstBare = greatest(bare.map(({ lateMs }) => lateMs));
 
   return {
     sentence: `No answer is later than its budget and ${TOLERANCE_MS} ms`,
@@ -53,4 +53,9 @@ function machineLateMs(evidence: Evidence, { dueAt, ms }: Answer): number {
   const bareLateMs = Math.max(0, ...about.map(({ lateMs }) => lateMs));
 
   return bareLateMs + evidence.machineLateMs(dueAt, endAt);
+}
+
+/** Of more figures than a call can have arguments. */
+function greatest(figures: readonly number[]): number {
+  return figures.reduce((most, figure) => Math.max(most, figure), -Infinity);
 }

@@ -130,6 +130,15 @@ class Accounts {
   }
 }
 
+@Resolver()
+class Quotes {
+  @Query(() => Int, { name: 'refund' })
+  @Idempotent()
+  quote(@Args('amount', { type: () => Int }) _amount: number): number {
+    return run('quote', runs.length);
+  }
+}
+
 const AMOUNT = '{ amount number at }';
 
 onEachServer('A mutation with a key', (start) => {
@@ -282,6 +291,16 @@ onEachServer('A mutation with a key', (start) => {
     for (let n = 0; n < 2; n++) await query('mutation { free { amount } }', 'k');
 
     expect(runs).toEqual(['balance', 'balance', 'charge 2', 'charge 2']);
+  });
+
+  it('is another call than a query of its name, whose handler may have keys too', async () => {
+    const { query } = await start({ providers: [Charges, Quotes] });
+    const first = await query('{ refund(amount: 1) }', 'k');
+    expect(await query('{ refund(amount: 1) }', 'k')).toEqual(first);
+
+    const { errors } = await query('mutation { refund(amount: 1) { amount } }', 'k');
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    expect(runs).toEqual(['quote']);
   });
 
   it('tells fields of objects apart: by their place in lists, and by what stands above them', async () => {

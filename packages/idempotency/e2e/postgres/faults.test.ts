@@ -3,11 +3,12 @@ import { Body, Controller, Post, type Provider } from '@nestjs/common';
 import { Idempotent, IdempotencyService, IdempotencyStorage } from '@nestjs/idempotency';
 import { PostgresIdempotencyStore } from '@nestjs/idempotency/postgres';
 import type { Pool, PoolConfig } from 'pg';
-import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from '../../../../tools/services/services.js';
 import { newGate, type Gate } from '../fixtures/gate.js';
 import { closeAfterEach, newKey, startApplication, type Application } from '../fixtures/http-application.js';
 import { ownDatabase } from '../fixtures/postgres.js';
+import { startProxy } from '../fixtures/proxy.js';
 
 const PATIENCE = { timeout: 60_000 };
 
@@ -130,6 +131,31 @@ describeWith('postgres', 'While PostgreSQL', () => {
     await replayed(application, key);
     expect([runs, application.events.filter(({ type }) => type === 'stored').length]).toEqual([1, 1]);
   });
+
+  it(
+    'is silent on a connection that renews a lock, the next renewal takes another, and no lock is lost',
+    PATIENCE,
+    async () => {
+      const proxy = await startProxy(5432);
+    onTestFinished(() => proxy.close());
+      // The pool hands out the connection that came back last: until it is silent, there is one.
+      const { pathname } = new URL(database.url);
+      const application = await start({ connectionString: `postgres://postgres@127.0.0.1:${proxy.port}${pathname}` });
+      const key = newKey();
+      const first = application.call('/charges', key);
+      await began.opened;
+      proxy.silence();
+      // Longer than the lock lives, and less than storeTimeout, which is 10 s.
+      await sleep(3_000);
+
+      expect((await application.call('/charges', key)).status).toBe(409);
+      goOn.open();
+      expect(await first).toMatchObject({ status: 201, body: { runs: 1 } });
+      expect(await application.call('/charges', key)).toMatchObject({ body: { runs: 1 }, replayed: true });
+      expect(application.log.warnings).toEqual([]);
+      proxy.close();
+    },
+  );
 
   it('loses the connection between effect and answer, neither is there, and the repetition runs', async () => {
     const application = await start();

@@ -1,4 +1,3 @@
-import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Post, type Provider } from '@nestjs/common';
 import { Idempotent, IdempotencyStorage } from '@nestjs/idempotency';
@@ -8,6 +7,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { describeOn } from '../../../../tools/services/services.js';
 import { newGate, type Gate } from '../fixtures/gate.js';
 import { closeAfterEach, newKey, startApplication, type Application } from '../fixtures/http-application.js';
+import { startProxy } from '../fixtures/proxy.js';
 import { connectIoredis, type Connection } from '../fixtures/redis-clients.js';
 import { closeAfterTest, connected, redisVerdict, startRedis } from '../fixtures/redis-server.js';
 
@@ -126,42 +126,6 @@ describeOn(redisVerdict, 'While Redis is full', () => {
   });
 });
 
-/** One address for two servers, of which the second takes over. */
-class Switch {
-  private readonly sockets = new Set<Socket>();
-  private readonly server = createServer((client) => {
-    const upstream = connectTcp(this.target, '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      this.sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        client.destroy();
-        upstream.destroy();
-        this.sockets.delete(socket);
-      });
-    }
-    client.pipe(upstream).pipe(client);
-  });
-
-  constructor(private target: number) {}
-
-  async open(): Promise<number> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  turnTo(target: number): void {
-    this.target = target;
-    for (const socket of this.sockets) socket.destroy();
-  }
-
-  close(): void {
-    this.server.close();
-    for (const socket of this.sockets) socket.destroy();
-  }
-}
-
 describeOn(redisVerdict, 'When a replica takes over', () => {
   closeAfterEach();
 
@@ -179,10 +143,9 @@ describeOn(redisVerdict, 'When a replica takes over', () => {
       async () => expect(String(await ofReplica.send('INFO', 'replication'))).toContain('master_link_status:up'),
       20_000,
     );
-    const address = new Switch(primary.place.port);
-    const port = await address.open();
+    const address = await startProxy(primary.place.port);
     closeAfterTest(() => address.close());
-    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20 });
+    const client = new Redis({ port: address.port, host: '127.0.0.1', retryStrategy: () => 20 });
     client.on('error', () => {});
     closeAfterTest(() => client.disconnect());
     const replicated = (): Promise<unknown> => ofPrimary.send('WAIT', '1', '5000');

@@ -137,7 +137,7 @@ describeWith('postgres', 'While PostgreSQL', () => {
     PATIENCE,
     async () => {
       const proxy = await startProxy(5432);
-    onTestFinished(() => proxy.close());
+      onTestFinished(() => proxy.close());
       // The pool hands out the connection that came back last: until it is silent, there is one.
       const { pathname } = new URL(database.url);
       const application = await start({ connectionString: `postgres://postgres@127.0.0.1:${proxy.port}${pathname}` });

@@ -7,6 +7,7 @@ import { BudgetModel, TimeoutModel } from './models/limits.js';
 import { RateLimitModel } from './models/rate-limit.js';
 import { FLAW, RetryModel, says } from './models/retry.js';
 import type { StageModel } from './models/stage-model.js';
+import type { AttemptContext } from './run.js';
 import type { BreakerRecipe, FallbackRecipe, PolicyRecipe, Predicate, RetryRecipe, TimeoutRecipe } from './scenario.js';
 import type { Watch } from './watch.js';
 
@@ -15,12 +16,17 @@ export type Handler = (model: FallbackModel, recipe: FallbackRecipe, given: Hand
 
 export interface HandlerGiven {
   readonly error: unknown;
-  readonly context: { readonly signal: AbortSignal; readonly attempt: number };
+  readonly context: AttemptContext;
 }
 
+export type PlainHandler = (recipe: FallbackRecipe, context: AttemptContext) => unknown;
+export type Stages = Parameters<Engine['createPolicy']>[0];
 export type Breaker = InstanceType<Engine['CircuitBreakerPolicy']>;
 export type RateLimit = InstanceType<Engine['OutboundRateLimitPolicy']>;
 export type Bulkhead = InstanceType<Engine['BulkheadPolicy']>;
+
+/** What stands in names of policies for their place. */
+const PLAIN = ' of plain calls';
 
 /** Makes policies of recipes, each with its model and with callbacks that are watched. */
 export class Builder {
@@ -33,7 +39,7 @@ export class Builder {
     private readonly handler: Handler,
   ) {}
 
-  build(recipe: PolicyRecipe, at: number): LayeredStage & { readonly policy: LayeredPolicy } {
+  build(recipe: PolicyRecipe, at: number | string): LayeredStage & { readonly policy: LayeredPolicy } {
     const name = `p${at}`;
     switch (recipe.kind) {
       case 'retry':
@@ -70,18 +76,50 @@ export class Builder {
     }
   }
 
-  private retry(recipe: RetryRecipe, model: RetryModel): LayeredStage & { readonly policy: LayeredPolicy } {
-    const { attempts, delay, factor, asFunction, onResult } = recipe;
-    const wait = (failed: number): number => this.call(model, () => delay * factor ** (failed - 1));
-    const options = this.options({
-      name: model.name,
-      attempts,
-      backoff: asFunction ? wait : { delay, factor, jitter: 'none' as const },
-      ...(recipe.retryIf !== 'default' && { retryIf: this.predicate(model, recipe.retryIf) }),
-      ...(onResult !== undefined && { retryOnResult: this.predicate(model, onResult) }),
+  /** The same as stages of `createPolicy()`, which no model looks at. */
+  stages(recipes: readonly PolicyRecipe[], handler: PlainHandler): Stages {
+    const stages = recipes.map((recipe) => {
+      const { model, policy } = this.build(recipe, PLAIN);
+      switch (recipe.kind) {
+        case 'retry':
+          return { retry: this.retryOptions(recipe, model) };
+        case 'timeout':
+          return { timeout: recipe.as === 'function' ? () => this.call(model, () => recipe.ms) : recipe.ms };
+        case 'budget':
+          return { budget: recipe.ms };
+        case 'breaker':
+          return { circuitBreaker: policy as Breaker };
+        case 'bulkhead':
+          return { bulkhead: policy as Bulkhead };
+        case 'rate limit':
+          return { outboundRateLimit: policy as RateLimit };
+        case 'fallback':
+          return { fallback: { handler: (_error: unknown, context: AttemptContext) => handler(recipe, context) } };
+      }
     });
 
-    return { model, policy: new this.engine.RetryPolicy(options) };
+    return Object.assign({}, ...stages) as Stages;
+  }
+
+  private retry(recipe: RetryRecipe, model: RetryModel): LayeredStage & { readonly policy: LayeredPolicy } {
+    return {
+      model,
+      policy: new this.engine.RetryPolicy(this.options({ name: model.name, ...this.retryOptions(recipe, model) })),
+    };
+  }
+
+  private retryOptions(
+    { attempts, delay, factor, asFunction, onResult, retryIf }: RetryRecipe,
+    model: StageModel,
+  ): object {
+    const wait = (failed: number): number => this.call(model, () => delay * factor ** (failed - 1));
+
+    return {
+      attempts,
+      backoff: asFunction ? wait : { delay, factor, jitter: 'none' as const },
+      ...(retryIf !== 'default' && { retryIf: this.predicate(model, retryIf) }),
+      ...(onResult !== undefined && { retryOnResult: this.predicate(model, onResult) }),
+    };
   }
 
   private timeout({ ms, as }: TimeoutRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {

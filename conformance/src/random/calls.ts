@@ -5,14 +5,20 @@ import { limitIn, shapeOf, show, type Watch } from './watch.js';
 export class Started {
   settled: { readonly ok: boolean; readonly value: unknown } | undefined = undefined;
   readonly runs: Run[] = [];
+  /** Set when its caller leaves while it runs, between two turns. */
+  leftFor: unknown = undefined;
   private isChecked = false;
 
   constructor(
     readonly watch: Watch,
     readonly owner: RunOwner,
-    /** Whether what it comes to is what its one run comes to. */
-    readonly isCall: boolean,
+    readonly kind: 'call' | 'plain call' | 'answer',
   ) {}
+
+  /** Whether what it comes to is what its one run comes to. */
+  private get isCall(): boolean {
+    return this.kind === 'call';
+  }
 
   follow(promise: Promise<unknown>): Promise<unknown> {
     promise.then(
@@ -41,6 +47,13 @@ export class Started {
     this.isChecked = true;
     for (const run of this.runs) this.checkRun(run);
     if (this.isCall) this.checkCall(this.runs[0]);
+    const { leftFor, settled } = this;
+    const isLeft = leftFor === undefined || (!settled.ok && settled.value === leftFor);
+    this.watch.require(
+      isLeft,
+      'first-reason',
+      `${this.owner.id} ends with ${show(settled.value)}, not for ${show(leftFor)}`,
+    );
   }
 
   private checkPending(): void {
@@ -85,7 +98,8 @@ export class Started {
     const isFirst =
       this.reasons.includes(outcome.value) || (this.reasons.length > 0 && limitIn(outcome.value) !== undefined);
     const isOfAnswer =
-      !this.isCall && (limitIn(outcome.value) !== undefined || shapeOf(outcome.value).code === 'SIBLING_FAILED');
+      this.kind === 'answer' &&
+      (limitIn(outcome.value) !== undefined || shapeOf(outcome.value).code === 'SIBLING_FAILED');
     this.watch.require(
       isFirst || isOfAnswer,
       'first-reason',

@@ -1,5 +1,5 @@
 import type { Engine, Execution } from './engine.js';
-import { executing, type Attempt, type Options } from './faulty-calls.js';
+import { executing, executingStages, type Attempt, type Options } from './faulty-calls.js';
 import type { InvariantId } from './invariants.js';
 
 /** The right engine with one fault, of the kind that real code has; by the invariant that finds it. */
@@ -197,6 +197,27 @@ export const FAULTS: Readonly<Record<InvariantId, (engine: Engine) => Engine>> =
       void promise.then(() => {});
       return promise;
     }),
+};
+
+/** The same in plain calls, where nothing looks between stages. */
+export const PLAIN_FAULTS: Readonly<Partial<Record<InvariantId, (engine: Engine) => Engine>>> = {
+  'leaves-at-once': (engine) =>
+    executingStages(engine, ({ run, work, options: { signal: _forgotten, ...options } }) => run(work, options)),
+  'first-reason': (engine) =>
+    executingStages(engine, ({ run, work, options }) =>
+      run(work, options).catch((error: unknown) => {
+        throw options.signal?.aborted === true ? new Error('aborted') : error;
+      }),
+    ),
+  'retries-as-told': (engine) => ({
+    ...engine,
+    createPolicy: ({ retry, ...options }, name) =>
+      engine.createPolicy({ ...options, retry: typeof retry === 'object' ? { ...retry, attempts: 9 } : retry }, name),
+  }),
+  'slots-as-counted': (engine) => ({
+    ...engine,
+    createPolicy: ({ bulkhead: _forgotten, ...options }, name) => engine.createPolicy(options, name),
+  }),
 };
 
 const FAR_LATER_MS = 1_000_000;

@@ -12,19 +12,29 @@ export interface FaultyCall {
   readonly run: (work: Work, options: Options) => Promise<unknown>;
 }
 
+type Execute = (call: FaultyCall) => Promise<unknown>;
+
 /** The engine with another `execute()`, of all that is put together with `wrap()`. */
-export function executing(engine: Engine, execute: (call: FaultyCall) => Promise<unknown>): Engine {
+export function executing(engine: Engine, execute: Execute): Engine {
   const { ResiliencePolicy } = engine;
   abstract class Faulty extends ResiliencePolicy {
     static override wrap(...policies: readonly Policy[]): Policy {
-      const right = ResiliencePolicy.wrap(...policies);
-      const run = (work: Work, options: Options): Promise<unknown> => right.execute(work, options);
-
-      return Object.create(right, {
-        execute: { value: (work: Work, options: Options = {}) => execute({ run, work, options }) },
-      }) as Policy;
+      return withExecute(ResiliencePolicy.wrap(...policies), execute);
     }
   }
 
   return { ...engine, ResiliencePolicy: Faulty };
+}
+
+/** The same of all that `createPolicy()` makes. */
+export function executingStages(engine: Engine, execute: Execute): Engine {
+  return { ...engine, createPolicy: (...given) => withExecute(engine.createPolicy(...given), execute) };
+}
+
+function withExecute(right: Policy, execute: Execute): Policy {
+  const run = (work: Work, options: Options): Promise<unknown> => right.execute(work, options);
+
+  return Object.create(right, {
+    execute: { value: (work: Work, options: Options = {}) => execute({ run, work, options }) },
+  }) as Policy;
 }

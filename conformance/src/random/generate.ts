@@ -2,6 +2,7 @@ import { Draws } from './draws.js';
 import type {
   AnswerStep,
   CallStep,
+  PlainCallStep,
   PolicyRecipe,
   Predicate,
   Scenario,
@@ -21,20 +22,10 @@ const MOST_POLICIES = 6;
 const CALLERS = 4;
 /** How deep work starts work. */
 const DEEPEST = 2;
-/** The order in which `createPolicy()` puts stages. */
-const CANONICAL: readonly PolicyRecipe['kind'][] = [
-  'fallback',
-  'budget',
-  'retry',
-  'breaker',
-  'rate limit',
-  'timeout',
-  'bulkhead',
-];
-
 class Generator {
   private policies: PolicyRecipe[] = [];
   private stacks: StackRecipe[] = [];
+  private stages: PolicyRecipe[] = [];
 
   constructor(private readonly draws: Draws) {}
 
@@ -42,10 +33,13 @@ class Generator {
     const { draws } = this;
     this.policies = draws.list(draws.from(1, MOST_POLICIES), () => this.policy());
     this.stacks = draws.list(draws.from(1, 2), () => this.stack());
+    this.stages = draws.chance(30) ? this.stagesOfPlainCalls() : [];
     const listenersThrow = draws.chance(15);
     const steps = draws.list(draws.from(3, 16), () => this.step());
 
-    return { ties: draws.below(2 ** 31), policies: this.policies, stacks: this.stacks, listenersThrow, steps };
+    const ties = draws.below(2 ** 31);
+    const { policies, stacks, stages } = this;
+    return { ties, policies, stacks, stages, listenersThrow, steps };
   }
 
   private policy(): PolicyRecipe {
@@ -125,16 +119,20 @@ class Generator {
       const other = draws.below(last + 1);
       [places[last], places[other]] = [places[other] as number, places[last] as number];
     }
-    if (!draws.chance(15)) return { policies: places, by: draws.pick(['wrap', 'wraps']) };
 
-    const kindOf = (place: number): number => CANONICAL.indexOf((policies[place] as PolicyRecipe).kind);
-    const oneOfEach = places.filter((place, at) => places.findIndex((one) => kindOf(one) === kindOf(place)) === at);
-    return { policies: oneOfEach.toSorted((one, other) => kindOf(one) - kindOf(other)), by: 'stages' };
+    return { policies: places, by: draws.pick(['wrap', 'wraps']) };
+  }
+
+  private stagesOfPlainCalls(): PolicyRecipe[] {
+    const drawn = this.draws.list(this.draws.from(1, MOST_POLICIES), () => this.policy());
+
+    return drawn.filter(({ kind }, at) => at === drawn.findIndex((one) => one.kind === kind));
   }
 
   private step(): Step {
     const { draws } = this;
     const kind = draws.below(100);
+    if (kind < 15 && this.stages.length > 0) return this.plainCall();
     if (kind < 48) return this.start(0);
     if (kind < 78) return { kind: 'pass', ms: draws.pick([0, 1, 3, 5, 8, 13, 30, 70]) };
     if (kind < 82) return { kind: 'stall', ms: draws.pick([20, 51, 90]) };
@@ -171,6 +169,13 @@ class Generator {
       ambient: !draws.chance(10),
       works,
     };
+  }
+
+  private plainCall(): PlainCallStep {
+    const { signal, budget } = this.called(0);
+    const works = this.draws.list(this.draws.from(1, 3), () => this.work(DEEPEST));
+
+    return { kind: 'plain call', signal: typeof signal === 'number' ? signal : undefined, budget, works };
   }
 
   private work(depth: number): Work {

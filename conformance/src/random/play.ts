@@ -7,9 +7,10 @@ import type { Engine, Execution } from './engine.js';
 import type { Violation } from './invariants.js';
 import { Layers, type LayeredPolicy } from './layers.js';
 import type { Told } from './models/stage-model.js';
+import { PlainCalls } from './plain-calls.js';
 import { Policies } from './policies.js';
 import { Run, type AttemptContext, type AttemptRecord, type RunOwner } from './run.js';
-import type { AnswerStep, CallStep, Scenario, SectionRecipe, Start, Step, Work } from './scenario.js';
+import type { AnswerStep, CallStep, PlainCallStep, Scenario, SectionRecipe, Start, Step, Work } from './scenario.js';
 import type { State } from './coverage.js';
 import { Watch } from './watch.js';
 import type { World } from './world.js';
@@ -46,6 +47,7 @@ class Play {
   private readonly works: Works;
   private readonly callers: Callers;
   private readonly policies: Policies;
+  private readonly plainCalls: PlainCalls;
   private readonly started: Started[] = [];
   private readonly answers: AnswerTrial[] = [];
 
@@ -61,6 +63,7 @@ class Play {
     this.works = new Works(this.watch, this.layers, (start, inside) => this.start(start, inside));
     this.builder = new Builder(engine, this.watch, this.works.handler);
     this.policies = new Policies({ engine, watch: this.watch, layers: this.layers, builder: this.builder }, scenario);
+    this.plainCalls = new PlainCalls({ engine, watch: this.watch, builder: this.builder, works: this.works }, scenario);
     world.onTurn = (isOver) => this.check(isOver);
   }
 
@@ -96,6 +99,8 @@ class Play {
       case 'trip':
       case 'reset':
         return this.policies.control(step.kind, step.policy);
+      case 'plain call':
+        return this.plainCall(step);
       default:
         void this.start(step, undefined).catch(() => {});
     }
@@ -110,7 +115,7 @@ class Play {
   private call(step: CallStep, inside: AttemptRecord | undefined): Promise<unknown> {
     const stack = this.policies.stack(step.stack);
     const owner = this.ownerOf(step, inside, stack.limits || step.budget !== undefined);
-    const started = this.keep(owner, true);
+    const started = this.keep(owner, 'call');
     let begun = 0;
     const work = (context: AttemptContext): unknown => {
       const attempt = this.works.attempt(this.layers.arriving, context);
@@ -124,9 +129,14 @@ class Play {
     return started.follow(stack.policy.execute(work, options));
   }
 
+  private plainCall(step: PlainCallStep): void {
+    const caller = step.signal === undefined ? undefined : this.callers.get(step.signal);
+    this.started.push(this.plainCalls.call(step, `plain call ${this.started.length}`, caller));
+  }
+
   private answer(step: AnswerStep, inside: AttemptRecord | undefined): Promise<unknown> {
     const owner = { ...this.ownerOf(step, inside, true), budgetMs: undefined, sharesId: true };
-    const started = this.keep(owner, false);
+    const started = this.keep(owner, 'answer');
     const perform = ({ work }: SectionRecipe, context: object): unknown => {
       const attempt = this.works.attempt(this.layers.arriving, context as AttemptContext);
       return attempt === undefined ? 'nobody' : this.works.perform(work, attempt);
@@ -140,8 +150,8 @@ class Play {
     return started.follow(trial.begin());
   }
 
-  private keep(owner: RunOwner, isCall: boolean): Started {
-    const started = new Started(this.watch, owner, isCall);
+  private keep(owner: RunOwner, kind: 'call' | 'answer'): Started {
+    const started = new Started(this.watch, owner, kind);
     this.started.push(started);
 
     return started;
@@ -179,14 +189,14 @@ class Play {
     const started = this.started.find(({ owner }) => owner.id === source);
     if (started === undefined) return undefined;
 
-    const { owner, isCall } = started;
+    const { owner, kind } = started;
     // A section's own limit is set before its policy is asked.
     const ofSection = deadline && {
       expiresAt: this.watch.now + deadline.remaining(),
       budgetMs: deadline.budgetMs,
       leastMs: deadline.minRemainingMs,
     };
-    const run = new Run(this.watch, owner, isCall ? owner.outer?.run.deadline : ofSection);
+    const run = new Run(this.watch, owner, kind === 'call' ? owner.outer?.run.deadline : ofSection);
     started.runs.push(run);
 
     return run;
@@ -225,8 +235,11 @@ class Play {
   }
 
   private leave(number: number): void {
+    const pending = this.started.filter(({ settled, kind }) => settled === undefined && kind === 'plain call');
     const caller = this.callers.leave(number);
     if (caller === undefined) return;
+
+    for (const started of pending) if (started.owner.caller === caller) started.leftFor = caller.reason;
 
     const hanging = this.started.flatMap(({ owner, runs }) =>
       owner.caller === caller ? runs.filter(({ isOver }) => !isOver) : [],
@@ -250,7 +263,9 @@ class Play {
     for (const caller of this.callers.all) {
       const pending = this.started.filter(({ owner, settled }) => owner.caller === caller && settled === undefined);
       const listeners = caller.listeners();
-      const isRight = pending.some(({ isCall }) => isCall) ? listeners === 1 : listeners <= Math.min(1, pending.length);
+      const isRight = pending.some(({ kind }) => kind !== 'answer')
+        ? listeners === 1
+        : listeners <= Math.min(1, pending.length);
       this.watch.require(isRight, 'one-listener', `${listeners} listeners for ${pending.length} calls`);
     }
   }
@@ -276,7 +291,8 @@ class Play {
     const left = this.started.filter(({ settled }) => settled === undefined);
     this.watch.require(left.length === 0, 'nothing-left', `${left.length} calls never settle`);
     this.watch.require(world.timers === 0, 'nothing-left', `${world.timers} timers are left`);
-    const { held, subscribers } = this.policies;
+    const { subscribers } = this.policies;
+    const held = this.policies.held + this.plainCalls.held;
     this.watch.require(held === 0, 'nothing-left', `${held} slots or places in a queue are left`);
     this.watch.require(this.stage.strays.length === 0, 'nothing-unhandled', this.stage.strays.join('; '));
     for (const { options, before } of this.builder.given) {

@@ -70,8 +70,8 @@ export type PolicyRecipe =
 export interface StackRecipe {
   /** Places in {@link Scenario.policies}, the outermost first. */
   readonly policies: readonly number[];
-  /** How they are put around each other: by one wrap, by wraps in wraps, or as the stages of `createPolicy()`. */
-  readonly by: 'wrap' | 'wraps' | 'stages';
+  /** How they are put around each other: by one wrap, or by wraps in wraps. */
+  readonly by: 'wrap' | 'wraps';
 }
 
 export interface Work {
@@ -125,8 +125,17 @@ export interface AnswerStep extends Called {
 
 export type Start = CallStep | AnswerStep;
 
+/** A call under `createPolicy()`, with nothing between its stages that looks at them. Its work starts nothing. */
+export interface PlainCallStep {
+  readonly kind: 'plain call';
+  readonly signal: number | undefined;
+  readonly budget: number | undefined;
+  readonly works: readonly Work[];
+}
+
 export type Step =
   | Start
+  | PlainCallStep
   | { readonly kind: 'pass' | 'stall' | 'step the wall clock'; readonly ms: number }
   /** A caller leaves: now, or in the so many-th callback from now on. */
   | { readonly kind: 'abort'; readonly caller: number; readonly inCallback: number }
@@ -137,7 +146,9 @@ export interface Scenario {
   readonly ties: number;
   readonly policies: readonly PolicyRecipe[];
   readonly stacks: readonly StackRecipe[];
-  /** Which callbacks fail, if any: every listener of events throws. */
+  /** Those of the policy of plain calls, at most one of each kind. */
+  readonly stages: readonly PolicyRecipe[];
+  /** Whether every listener of events throws. */
   readonly listenersThrow: boolean;
   readonly steps: readonly Step[];
 }

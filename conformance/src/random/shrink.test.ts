@@ -24,6 +24,7 @@ describe('Shortening', () => {
       ties: 0,
       policies: [],
       stacks: expect.anything() as unknown,
+      stages: [],
       listenersThrow: false,
       steps: [],
     });

@@ -1,4 +1,4 @@
-import type { AnswerStep, CallStep, PolicyRecipe, Scenario, Start, Step, Work } from './scenario.js';
+import type { AnswerStep, CallStep, PlainCallStep, PolicyRecipe, Scenario, Start, Step, Work } from './scenario.js';
 
 /**
  * The shortest scenario that still fails, as far as leaving out and shortening one thing at a time leads: steps,
@@ -34,9 +34,11 @@ export function* shorter(scenario: Scenario): Generator<Scenario> {
   for (const steps of fewer(scenario.steps)) yield { ...scenario, steps };
   for (const policies of withoutPolicy(scenario)) yield policies;
   for (const stacks of withoutStages(scenario)) yield stacks;
+  for (const stages of fewer(scenario.stages)) yield { ...scenario, stages };
   if (scenario.listenersThrow) yield { ...scenario, listenersThrow: false };
   for (const steps of oneChanged(scenario.steps, simplerSteps)) yield { ...scenario, steps };
   for (const policies of oneChanged(scenario.policies, simplerPolicies)) yield { ...scenario, policies };
+  for (const stages of oneChanged(scenario.stages, simplerPolicies)) yield { ...scenario, stages };
   if (scenario.ties !== 0) yield { ...scenario, ties: 0 };
 }
 
@@ -79,6 +81,7 @@ function* withoutStages(scenario: Scenario): Generator<Scenario> {
 
 function* simplerSteps(step: Step): Generator<Step> {
   if (step.kind === 'call' || step.kind === 'fan out' || step.kind === 'collect') yield* simplerStarts(step);
+  else if (step.kind === 'plain call') yield* simplerPlainCalls(step);
   else if (step.kind === 'abort' && step.inCallback > 1) yield { ...step, inCallback: step.inCallback - 1 };
   else if (step.kind === 'pass' || step.kind === 'stall') for (const ms of smaller(step.ms)) yield { ...step, ms };
 }
@@ -93,6 +96,13 @@ function* simplerStarts(start: Start): Generator<Start> {
 function* simplerCalls(call: CallStep): Generator<Start> {
   if (!call.ambient) yield { ...call, ambient: true };
   if (call.stack > 0) yield { ...call, stack: 0 };
+  if (call.works.length > 1) for (const works of fewer(call.works)) if (works.length > 0) yield { ...call, works };
+  for (const works of oneChanged(call.works, simplerWorks)) yield { ...call, works };
+}
+
+function* simplerPlainCalls(call: PlainCallStep): Generator<Step> {
+  if (call.budget !== undefined) yield { ...call, budget: undefined };
+  if (call.signal !== undefined) yield { ...call, signal: undefined };
   if (call.works.length > 1) for (const works of fewer(call.works)) if (works.length > 0) yield { ...call, works };
   for (const works of oneChanged(call.works, simplerWorks)) yield { ...call, works };
 }

@@ -22,12 +22,13 @@ export function storyOf({ seed, scenario, violations }: Failure): string {
 const MOST_SHOWN = 5;
 
 /** A scenario in words. */
-export function linesOf({ policies, stacks, steps, listenersThrow }: Scenario): readonly string[] {
+export function linesOf({ policies, stacks, stages, steps, listenersThrow }: Scenario): readonly string[] {
   return [
     ...policies.map((policy, at) => `p${at} = ${policyIn(policy)}`),
     ...stacks.map(
       (stack, at) => `stack ${at} = ${stack.policies.map((place) => `p${place}`).join(' > ') || 'no policies'}`,
     ),
+    ...stages.map((stage) => `stage of plain calls: ${policyIn(stage)}`),
     ...(listenersThrow ? ['every listener throws'] : []),
     ...steps.flatMap((step, at) =>
       stepIn(step).map((line, index) => (index === 0 ? `${at + 1}. ${line}` : `   ${line}`)),
@@ -53,6 +54,11 @@ function stepIn(step: Step): readonly string[] {
     case 'fan out':
     case 'collect':
       return startIn(step);
+    case 'plain call':
+      return [
+        `plain call ${optionsIn({ signal: step.signal, budget: step.budget })}`,
+        ...step.works.flatMap((work) => indented(workIn(work))),
+      ];
     case 'abort':
       return [`caller ${step.caller} leaves${step.inCallback === 0 ? '' : ` in callback ${step.inCallback} from now`}`];
     case 'trip':

@@ -59,11 +59,13 @@ export class Works {
   }
 
   /** The handler of a fallback is called. */
-  readonly handler = (model: FallbackModel, { answers }: FallbackRecipe, { error, context }: HandlerGiven): unknown => {
+  readonly handler = (model: FallbackModel, recipe: FallbackRecipe, { error, context }: HandlerGiven): unknown => {
     const run = model.onHandler(error);
-    if (run === undefined) return 'nobody';
 
-    const attempt = this.record(run, context);
+    return run === undefined ? 'nobody' : this.answer(recipe, this.record(run, context));
+  };
+
+  answer({ answers }: FallbackRecipe, attempt: AttemptRecord): unknown {
     this.watch.inCallback();
     if (answers === 'throws') throw this.ended(attempt, new Error('no fallback'));
     if (answers === 'value') return this.ended(attempt, 'fallback');
@@ -71,7 +73,7 @@ export class Works {
     return new Promise((resolve) => {
       this.after(answers === 'slowly' ? HANDLER_MS : 0, true, () => resolve(this.ended(attempt, 'fallback')));
     });
-  };
+  }
 
   /** After each turn: signals are what their attempts are. */
   check(): void {

@@ -2,10 +2,10 @@ import type { BulkheadRecipe } from '../scenario.js';
 import type { AttemptRecord, Outcome, Run } from '../run.js';
 import { shapeOf, show } from '../watch.js';
 import { RefusalCost } from './refusal-cost.js';
-import { StageModel, type Place } from './stage-model.js';
+import { StageModel, type Place, type Told } from './stage-model.js';
 
 interface BulkheadFrame {
-  place: 'slot' | 'inside' | 'refused' | 'queue' | 'granted';
+  place: 'slot' | 'inside' | 'refused' | 'queue' | 'granted' | 'expired';
   readonly queuedUntil: number;
   readonly cost: RefusalCost;
   /** How many attempts of the call had been given up before it came here. */
@@ -43,6 +43,19 @@ export class BulkheadModel extends StageModel<BulkheadFrame> {
     const isIts = frame.place === 'slot' || frame.place === 'granted' || frame.back !== undefined;
     this.require(isIts, 'slots-as-counted', `lets a call in that is ${frame.place}`);
     frame.place = 'inside';
+  }
+
+  /** Who has waited for too long is out of the queue before anybody hears of it. */
+  override onEvent({ type, source, reason }: Told): void {
+    if (type !== 'bulkhead-rejected' || reason !== 'queue-timeout') return;
+
+    const frameOf = (run: Run): BulkheadFrame => this.frames.get(run) as BulkheadFrame;
+    const run = this.queue.find((one) => one.owner.id === source && frameOf(one).queuedUntil <= this.watch.now);
+    this.require(run !== undefined, 'limit-to-the-millisecond', 'ends a wait in its queue too early');
+    if (run === undefined) return;
+
+    frameOf(run).place = 'expired';
+    this.leaveQueue(run);
   }
 
   override check(isOver: boolean): void {
@@ -93,15 +106,9 @@ export class BulkheadModel extends StageModel<BulkheadFrame> {
       frame.cost.requireNone(this.name, outcome.value);
       return;
     }
-    if (frame.place === 'queue') {
+    if (frame.place === 'expired') {
       this.watch.reach('queue timeout');
-      this.require(
-        frame.queuedUntil <= this.watch.now,
-        'limit-to-the-millisecond',
-        'ends a wait in its queue too early',
-      );
       this.requireRefusal(outcome, 'queue-timeout');
-      this.leaveQueue(run);
       return;
     }
 
@@ -113,7 +120,7 @@ export class BulkheadModel extends StageModel<BulkheadFrame> {
     if (frame.place === 'queue') {
       this.watch.reach('aborted in a queue');
       this.leaveQueue(run);
-    } else if (frame.place !== 'refused') {
+    } else if (frame.place !== 'refused' && frame.place !== 'expired') {
       this.giveBack(run, frame);
     }
   }

@@ -10,6 +10,7 @@ export interface Told {
   readonly delayMs?: number;
   readonly error?: unknown;
   readonly to?: string;
+  readonly reason?: string;
 }
 
 /** What every model is given. */

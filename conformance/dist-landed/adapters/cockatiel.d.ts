@@ -1,0 +1,3 @@
+import { type Adapter } from '../adapter.js';
+export declare const cockatiel: Adapter;
+//# sourceMappingURL=cockatiel.d.ts.map

@@ -1,0 +1,3 @@
+import { type Adapter } from '../adapter.js';
+export declare const opossum: Adapter;
+//# sourceMappingURL=opossum.d.ts.map

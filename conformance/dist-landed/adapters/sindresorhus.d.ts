@@ -1,0 +1,3 @@
+import { type Adapter } from '../adapter.js';
+export declare const sindresorhus: Adapter;
+//# sourceMappingURL=sindresorhus.d.ts.map

@@ -1,0 +1,4 @@
+export function guarantee(given) {
+    return given;
+}
+//# sourceMappingURL=guarantee.js.map

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { elementSteps } from '../element-steps.js';
+import { guarantee } from '../guarantee.js';
+import { Manual, observe, watchListeners } from '../observed.js';
+import { TextbookBulkhead, withBulkhead } from '../textbook/bulkhead.js';
+import { started, untilAbort } from '../textbook/running.js';
+import { fine, hanging } from '../works.js';
+/** Who waits for a slot of a bulkhead, in which order, and who no longer does. */
+export const BULKHEAD_QUEUE = [
+    guarantee({
+        id: 'bulkhead-first-come-first-served',
+        policy: 'bulkhead',
+        sentence: 'Calls in the queue start in the order in which they came.',
+        seen: 'pools that hand out from a stack: under load the oldest waiter starves',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 10 });
+            const order = [];
+            const calls = [0, 1, 2, 3, 4].map((call) => observe(bulkhead.run(() => void order.push(call))));
+            await clock.settle();
+            assert.ok(calls.every(({ state }) => state === 'fulfilled'), 'a call in the queue never ran');
+            assert.deepEqual(order, [0, 1, 2, 3, 4], `they started in the order ${order.join(', ')}`);
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            next() {
+                return [...this.line].at(-1);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-nobody-overtakes',
+        policy: 'bulkhead',
+        sentence: 'A slot that becomes free goes to the queue, not to whoever calls at that moment.',
+        seen: 'hand-written semaphores: a newcomer takes the slot before the one that was woken for it',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 10 });
+            const manual = new Manual();
+            const order = [];
+            // Calls again in the very moment in which it has its answer.
+            void observe(bulkhead.run(manual.work).then(() => bulkhead.run(() => void order.push('newcomer'))));
+            void observe(bulkhead.run(() => void order.push('waiter')));
+            await clock.settle();
+            manual.resolve(0, 'fine');
+            await clock.settle();
+            assert.deepEqual(order, ['waiter', 'newcomer'], `they ran in the order ${order.join(', ')}`);
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            // Free for a moment, until the event loop comes round to waking somebody.
+            release() {
+                this.taken -= 1;
+                setImmediate(() => {
+                    const next = this.next();
+                    if (next === undefined || !this.isFree())
+                        return;
+                    this.taken += 1;
+                    this.line.delete(next);
+                    next.grant();
+                });
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-abort-leaves-the-queue',
+        policy: 'bulkhead',
+        sentence: 'A call that is aborted in the queue leaves it at once and frees its place.',
+        seen: 'cockatiel: the abort of a call that waits is noticed only when its turn comes',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 1 });
+            void observe(bulkhead.run(hanging));
+            const controller = new AbortController();
+            const call = observe(bulkhead.run(fine, controller.signal));
+            await clock.settle();
+            assert.equal(bulkhead.waiting(), 1, 'the second call does not wait');
+            controller.abort(new Error('the caller left'));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'its abort was not noticed while it waited');
+            assert.equal(bulkhead.waiting(), 0, 'it kept its place in the queue');
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            turn() {
+                return super.turn(undefined);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-aborted-waiters-never-run',
+        policy: 'bulkhead',
+        sentence: 'A call that was aborted in the queue never runs, and costs the next one nothing.',
+        seen: 'nestjs-resilience: an entry that was unsubscribed from still runs when its turn comes',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 10 });
+            const manual = new Manual();
+            void observe(bulkhead.run(manual.work));
+            const controller = new AbortController();
+            const aborted = new Manual();
+            void observe(bulkhead.run(aborted.work, controller.signal));
+            const next = observe(bulkhead.run(fine));
+            await clock.settle();
+            controller.abort(new Error('the caller left'));
+            await clock.settle();
+            manual.resolve(0, 'fine');
+            await clock.settle();
+            assert.equal(aborted.calls, 0, 'an aborted call ran when its turn came');
+            assert.equal(next.state, 'fulfilled', 'the call behind it did not run');
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            // Only its promise is told; the entry stays, and takes the work with it.
+            async run(work, signal) {
+                this.lookAt(signal);
+                const isIdle = this.isFree() || this.isFull();
+                return isIdle ? super.run(work, signal) : untilAbort(super.run(work), signal);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-keeps-the-callers-reason',
+        policy: 'bulkhead',
+        sentence: 'A call that is aborted in the queue is rejected with its caller’s own reason.',
+        seen: 'cockatiel: the reason is lost on the way, and the caller gets an error it does not know',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 1 });
+            void observe(bulkhead.run(hanging));
+            const controller = new AbortController();
+            const reason = new Error('the caller left');
+            const call = observe(bulkhead.run(fine, controller.signal));
+            await clock.settle();
+            controller.abort(reason);
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'its abort was not noticed while it waited');
+            assert.equal(call.error, reason, `it was rejected with ${String(call.error)}`);
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            turn(signal) {
+                return super.turn(signal).catch((error) => {
+                    throw new Error('The operation was cancelled', { cause: error });
+                });
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-aborted-before-it-came',
+        policy: 'bulkhead',
+        sentence: 'A call whose signal has aborted before it comes is rejected and never waits.',
+        seen: 'hand-written queues: an abort that has happened is told by no event, and the call waits for ever',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const bulkhead = library.bulkhead({ limit: 1, queue: 5 });
+            void observe(bulkhead.run(hanging));
+            const manual = new Manual();
+            const call = observe(bulkhead.run(manual.work, AbortSignal.abort(new Error('the caller left'))));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'it waits');
+            assert.equal(bulkhead.waiting(), 0, 'it has a place in the queue');
+            assert.equal(manual.calls, 0, 'it ran');
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            lookAt() { }
+            turn(signal) {
+                return super.turn(signal?.aborted === true ? undefined : signal);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-grant-meets-abort',
+        policy: 'bulkhead',
+        sentence: 'A slot that is granted at the moment of an abort starts nothing.',
+        seen: 'hand-written semaphores: between the grant and the start nobody looks at the signal again',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            for (let turns = 0; turns < 30; turns += 1) {
+                const bulkhead = library.bulkhead({ limit: 1, queue: 5 });
+                const [first, second] = [new Manual(), new Manual()];
+                const controller = new AbortController();
+                void observe(bulkhead.run(first.work));
+                void observe(bulkhead.run(second.work, controller.signal));
+                await clock.settle();
+                first.resolve(0, 'fine');
+                for (let turn = 0; turn < turns; turn += 1)
+                    await Promise.resolve();
+                const before = second.calls;
+                controller.abort(new Error('the caller left'));
+                await clock.settle();
+                assert.equal(second.calls, before, `it started after its abort, ${turns} turns after the slot was free`);
+            }
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            async turn(signal) {
+                await super.turn(signal);
+                // One turn between the grant and the start.
+                await Promise.resolve();
+            }
+            runWithSlot(work, signal) {
+                const body = started(work, signal);
+                return untilAbort(body.finally(() => this.release()), signal);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-grant-meeting-abort-keeps-the-slot',
+        policy: 'bulkhead',
+        sentence: 'A slot that is granted at the moment of an abort is not lost.',
+        seen: 'hand-written semaphores: whoever leaves between the grant and the start takes the slot along',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            for (let turns = 0; turns < 30; turns += 1) {
+                const bulkhead = library.bulkhead({ limit: 1, queue: 5 });
+                const [first, second] = [new Manual(), new Manual()];
+                const controller = new AbortController();
+                void observe(bulkhead.run(first.work));
+                void observe(bulkhead.run(second.work, controller.signal));
+                await clock.settle();
+                first.resolve(0, 'fine');
+                for (let turn = 0; turn < turns; turn += 1)
+                    await Promise.resolve();
+                controller.abort(new Error('the caller left'));
+                second.resolve(0, 'fine');
+                const next = observe(bulkhead.run(fine));
+                await clock.settle();
+                second.resolve(0, 'fine');
+                await clock.settle();
+                assert.equal(next.state, 'fulfilled', `aborted ${turns} turns after the slot was free, it was lost`);
+                assert.equal(bulkhead.running(), 0, `with nothing left to run it counted ${bulkhead.running()}`);
+            }
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            giveUp(waiter) {
+                this.line.delete(waiter);
+            }
+            runWithSlot(work, signal) {
+                if (signal?.aborted === true)
+                    throw signal.reason;
+                return super.runWithSlot(work, signal);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-leaving-costs-the-same',
+        policy: 'bulkhead',
+        sentence: 'What it costs to leave the queue does not grow with the queue.',
+        seen: 'p-queue: each abort searches the whole list, and a mass of them blocks the process',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const waiters = 2_000;
+            const bulkhead = library.bulkhead({ limit: 1, queue: waiters });
+            void observe(bulkhead.run(hanging));
+            const controllers = Array.from({ length: waiters }, () => new AbortController());
+            const calls = controllers.map(({ signal }) => observe(bulkhead.run(fine, signal)));
+            await clock.settle();
+            assert.equal(bulkhead.waiting(), waiters, `${bulkhead.waiting()} of ${waiters} calls wait`);
+            // From the middle outwards: neither end of a list is the cheap one.
+            const [younger, older] = [controllers.slice(waiters / 2), controllers.slice(0, waiters / 2).reverse()];
+            const steps = await elementSteps(async () => {
+                for (const [at, controller] of younger.entries()) {
+                    controller.abort();
+                    older[at]?.abort();
+                }
+                await clock.settle();
+            });
+            assert.ok(calls.every(({ state }) => state === 'rejected'), 'a call that was aborted still waits');
+            assert.ok(steps <= waiters * 10, `${waiters} calls that left looked at, or moved, ${steps} others`);
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            giveUp(waiter) {
+                const others = [...this.line].filter((other) => other !== waiter);
+                if (others.length === this.line.size)
+                    return this.release();
+                this.line.clear();
+                for (const other of others)
+                    this.line.add(other);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'bulkhead-leaves-no-listener',
+        policy: 'bulkhead',
+        sentence: 'Calls that waited leave no listener on a signal that outlives them.',
+        seen: 'cockatiel: one abort listener stays for each call, until Node warns of a leak',
+        needs: ['bulkhead'],
+        check: async ({ library, clock }) => {
+            const { signal } = new AbortController();
+            const listeners = watchListeners(signal);
+            const bulkhead = library.bulkhead({ limit: 1, queue: 100 });
+            const calls = Array.from({ length: 20 }, () => observe(bulkhead.run(fine, signal)));
+            await clock.settle();
+            assert.ok(calls.every(({ state }) => state === 'fulfilled'), 'a call in the queue never ran');
+            assert.equal(listeners(), 0, `20 calls left ${listeners()} listeners`);
+        },
+        mutant: withBulkhead(class extends TextbookBulkhead {
+            turn(signal) {
+                signal?.addEventListener('abort', () => { });
+                return super.turn(signal);
+            }
+        }),
+    }),
+];
+//# sourceMappingURL=bulkhead-queue.js.map

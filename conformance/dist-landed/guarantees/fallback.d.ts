@@ -1,0 +1,3 @@
+import { type Guarantee } from '../guarantee.js';
+export declare const FALLBACK: readonly Guarantee[];
+//# sourceMappingURL=fallback.d.ts.map

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { guarantee } from '../guarantee.js';
+import { around, reading, replacing } from '../mutation.js';
+import { observe } from '../observed.js';
+import { cooperative, hanging, Unreliable } from '../works.js';
+const ANSWER = 'the second-best answer';
+const answer = () => ANSWER;
+const FALSY = [undefined, null, 0, false, ''];
+export const FALLBACK = [
+    guarantee({
+        id: 'fallback-answers-with-what-is-falsy',
+        policy: 'fallback',
+        sentence: 'Any value can be the answer: `undefined`, `null`, 0, `false` and the empty string too.',
+        seen: 'hand-written fallbacks that test the answer instead of whether there is one',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            for (const value of FALSY) {
+                const call = observe(library.fallback({ answer: () => value }).run(new Unreliable(clock).work));
+                await clock.settle();
+                assert.equal(call.state, 'fulfilled', `with ${String(value)} the call is ${call.state}`);
+                assert.ok(call.value === value, `instead of ${String(value)} it gave ${String(call.value)}`);
+            }
+        },
+        mutant: reading('fallback', (spec) => ({
+            ...spec,
+            answer: () => {
+                const value = spec.answer();
+                if (!value)
+                    throw new Error('no fallback');
+                return value;
+            },
+        })),
+    }),
+    guarantee({
+        id: 'fallback-leaves-results-that-are-falsy',
+        policy: 'fallback',
+        sentence: 'A result is never replaced, also when it is `undefined`, `null`, 0, `false` or empty.',
+        seen: 'hand-written fallbacks of the form (await work()) ?? answer',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            for (const value of FALSY) {
+                const call = observe(library.fallback({ answer }).run(() => value));
+                await clock.settle();
+                assert.equal(call.state, 'fulfilled', `with ${String(value)} the call is ${call.state}`);
+                assert.ok(call.value === value, `${String(value)} became ${String(call.value)}`);
+            }
+        },
+        mutant: replacing('fallback', (right, spec) => ({
+            run: async (work, signal) => (await right.run(work, signal)) ?? spec.answer(),
+        })),
+    }),
+    guarantee({
+        id: 'fallback-leaves-excluded-errors',
+        policy: 'fallback',
+        sentence: 'An error that it is not for reaches the caller itself.',
+        seen: 'opossum: the fallback replaces errors that its filter had excluded',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            const failing = new Unreliable(clock);
+            const call = observe(library.fallback({ answer, handleIf: () => false }).run(failing.work));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+            assert.ok(call.error === failing.errors[0], `the caller got ${String(call.error)}`);
+        },
+        mutant: reading('fallback', (spec) => ({ answer: spec.answer })),
+    }),
+    guarantee({
+        id: 'fallback-does-not-answer-when-its-predicate-throws',
+        policy: 'fallback',
+        sentence: 'A predicate that throws fails the call, and nothing is made up.',
+        seen: 'fallbacks that take a predicate’s bug for a yes and hide it for good',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            const handleIf = () => {
+                throw new Error('a bug in the predicate');
+            };
+            const call = observe(library.fallback({ answer, handleIf }).run(new Unreliable(clock).work));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+        },
+        mutant: reading('fallback', ({ answer: given, handleIf = () => true }) => ({
+            answer: given,
+            handleIf: (error) => {
+                try {
+                    return handleIf(error);
+                }
+                catch {
+                    return true;
+                }
+            },
+        })),
+    }),
+    guarantee({
+        id: 'fallback-shows-its-own-failure',
+        policy: 'fallback',
+        sentence: 'When the answer itself fails the caller gets that error, and it was asked for once.',
+        seen: 'fallback chains that end in an empty answer, or ask their failing last resort again',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            const own = new Error('the cache is down too');
+            let asked = 0;
+            const failingAnswer = async () => {
+                asked += 1;
+                throw own;
+            };
+            const call = observe(library.fallback({ answer: failingAnswer }).run(new Unreliable(clock).work));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+            assert.ok(call.error === own, `the caller got ${String(call.error)}`);
+            assert.equal(asked, 1, `the answer was asked for ${asked} times`);
+        },
+        mutant: reading('fallback', (spec) => ({
+            ...spec,
+            answer: async () => {
+                try {
+                    return await spec.answer();
+                }
+                catch {
+                    return undefined;
+                }
+            },
+        })),
+    }),
+    guarantee({
+        id: 'fallback-answers-synchronous-failures',
+        policy: 'fallback',
+        sentence: 'Work that throws before it returns a promise is answered for as well.',
+        seen: 'hand-written fallbacks of the form work().catch(answer)',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            const call = observe(library.fallback({ answer }).run(() => {
+                throw new Error('before any promise');
+            }));
+            await clock.settle();
+            assert.equal(call.value, ANSWER, `the call is ${call.state}`);
+        },
+        mutant: (ours) => ({
+            ...ours,
+            fallback: ({ handleIf = () => true, ...spec }) => {
+                const synchronous = new Set();
+                const right = ours.fallback({ ...spec, handleIf: (error) => !synchronous.has(error) && handleIf(error) });
+                return around(right, (work) => (attempt) => {
+                    try {
+                        return work(attempt);
+                    }
+                    catch (error) {
+                        synchronous.add(error);
+                        throw error;
+                    }
+                });
+            },
+        }),
+    }),
+    guarantee({
+        id: 'fallback-answers-for-timeouts',
+        policy: 'fallback',
+        sentence: 'Around a timeout it answers when the limit is over.',
+        seen: 'fallbacks bound to the work, which the refusals and limits between them pass by',
+        needs: ['fallback', 'timeout', 'wrap'],
+        check: async ({ library, clock }) => {
+            const call = observe(library.wrap(library.fallback({ answer }), library.timeout(100)).run(hanging));
+            await clock.tick(100);
+            assert.equal(call.value, ANSWER, `the call is ${call.state}`);
+        },
+        mutant: (ours) => ({
+            ...ours,
+            fallback: ({ handleIf = () => true, ...spec }) => ours.fallback({ ...spec, handleIf: (error) => !ours.isTimeout(error) && handleIf(error) }),
+        }),
+    }),
+    guarantee({
+        id: 'fallback-makes-nothing-up-for-who-has-left',
+        policy: 'fallback',
+        sentence: 'A call whose caller gave it up rejects with that reason and is not answered.',
+        seen: 'gateways that go on to load a second-best answer for clients that have left',
+        needs: ['fallback'],
+        check: async ({ library, clock }) => {
+            const controller = new AbortController();
+            const reason = new Error('the client left');
+            let asked = 0;
+            const counted = () => {
+                asked += 1;
+                return ANSWER;
+            };
+            const call = observe(library.fallback({ answer: counted }).run(cooperative(controller.signal), controller.signal));
+            await clock.settle();
+            controller.abort(reason);
+            await clock.settle();
+            assert.equal(asked, 0, 'an answer was made up');
+            assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+            assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+        },
+        mutant: replacing('fallback', (right, spec) => ({
+            run: async (work, signal) => {
+                try {
+                    return await right.run(work, signal);
+                }
+                catch (error) {
+                    if (signal?.aborted !== true)
+                        throw error;
+                    return spec.answer();
+                }
+            },
+        })),
+    }),
+];
+//# sourceMappingURL=fallback.js.map

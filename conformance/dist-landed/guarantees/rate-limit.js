@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { NotOffered } from '../adapter.js';
+import { guarantee } from '../guarantee.js';
+import { Manual, observe, watchListeners } from '../observed.js';
+import { TextbookRateLimit, withRateLimit } from '../textbook/rate-limit.js';
+import { fine } from '../works.js';
+const INTERVAL_MS = 1_000;
+const PATIENT = { limit: 1, intervalMs: INTERVAL_MS, maxWaitMs: 10_000 };
+/** Calls in one turn. */
+function burst(policy, calls) {
+    const manual = new Manual();
+    for (let call = 0; call < calls; call += 1)
+        void observe(policy.run(manual.work));
+    return manual;
+}
+export const RATE_LIMIT = [
+    guarantee({
+        id: 'rate-limit-runs-its-limit',
+        policy: 'rate limit',
+        sentence: 'As many calls as the limit says run at once; the next one is refused, and runs nothing.',
+        seen: 'hand-written token buckets: a bound that is off by one lets one more through',
+        needs: ['rateLimit', 'refusal'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, limit: 5, maxWaitMs: 0 });
+            const manual = burst(limit, 5);
+            await clock.settle();
+            assert.equal(manual.calls, 5, `${manual.calls} of 5 calls ran, and the limit is 5`);
+            const call = observe(limit.run(manual.work));
+            await clock.settle();
+            assert.equal(manual.calls, 5, 'a sixth call ran, and the limit is 5');
+            assert.ok(library.refusal(call.error), `its error is no refusal: ${String(call.error)}`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            nextStart() {
+                return this.starts.length === this.spec.limit ? Date.now() : super.nextStart();
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-whole-again-after-its-interval',
+        policy: 'rate limit',
+        sentence: 'One interval after a burst the whole limit is there again, to the millisecond.',
+        seen: 'hand-written windows: a bound that is exclusive where it should not be, and one call of ten is lost',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, limit: 5 });
+            burst(limit, 5);
+            await clock.tick(INTERVAL_MS);
+            const again = burst(limit, 5);
+            await clock.settle();
+            assert.equal(again.calls, 5, `${again.calls} of 5 calls ran one interval after a burst`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            nextStart() {
+                const { limit, intervalMs } = this.spec;
+                const before = this.starts.at(-limit) ?? -Infinity;
+                return Date.now() - before > intervalMs ? Date.now() : before + intervalMs + 1;
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-waits-for-the-next-turn',
+        policy: 'rate limit',
+        sentence: 'A call that may wait starts at the moment its turn comes, neither before nor later.',
+        seen: 'hand-written limiters: each waits a whole interval from when it came, not from the last start',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT });
+            burst(limit, 1);
+            await clock.tick(400);
+            const second = burst(limit, 1);
+            await clock.tick(599);
+            assert.equal(second.calls, 0, 'it started before an interval had passed');
+            await clock.tick(1);
+            assert.equal(second.calls, 1, 'an interval had passed, and it did not start');
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            nextStart() {
+                const start = super.nextStart();
+                return start > Date.now() ? Math.max(start, Date.now() + this.spec.intervalMs) : start;
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-one-start-per-turn',
+        policy: 'rate limit',
+        sentence: 'Calls that wait start one after the other at the rate of the limit, in the order in which they came.',
+        seen: 'hand-written token buckets: all that wait wake at the same refill, and all of them start',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT });
+            const order = [];
+            for (let call = 0; call < 5; call += 1)
+                void observe(limit.run(() => void order.push(call)));
+            await clock.settle();
+            for (let turn = 1; turn < 5; turn += 1) {
+                await clock.tick(INTERVAL_MS - 1);
+                assert.equal(order.length, turn, `${order.length} had started before turn ${turn + 1}`);
+                await clock.tick(1);
+                assert.equal(order.length, turn + 1, `${order.length} had started at turn ${turn + 1}`);
+            }
+            assert.deepEqual(order, [0, 1, 2, 3, 4], `they started in the order ${order.join(', ')}`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            // Looks at those that have started, not at those that wait.
+            nextStart() {
+                const before = this.starts.filter((start) => start <= Date.now()).at(-this.spec.limit);
+                return before === undefined ? Date.now() : Math.max(Date.now(), before + this.spec.intervalMs);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-refuses-what-cannot-come-in-time',
+        policy: 'rate limit',
+        sentence: 'A call whose turn comes later than it may wait is refused now, not when its patience ends.',
+        seen: 'resilience4j: a call that cannot be served in time first waits its whole timeout',
+        needs: ['rateLimit', 'refusal'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, maxWaitMs: 999 });
+            burst(limit, 1);
+            const call = observe(limit.run(fine));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'it waits for a turn that comes too late');
+            assert.ok(library.refusal(call.error), `its error is no refusal: ${String(call.error)}`);
+            await clock.tick(1);
+            const next = observe(limit.run(fine));
+            await clock.tick(999);
+            assert.equal(next.state, 'fulfilled', 'a call whose turn came just in time did not run');
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            async refuse(waitMs) {
+                await new Promise((resolve) => setTimeout(resolve, this.spec.maxWaitMs));
+                return super.refuse(waitMs);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-abort-ends-the-wait',
+        policy: 'rate limit',
+        sentence: 'A call that is aborted while it waits is rejected at once with its caller’s reason, and never runs.',
+        seen: 'undici, p-retry: an abort during a wait is noticed only when the timer ends, and one more call is made',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT });
+            burst(limit, 1);
+            const controller = new AbortController();
+            const manual = new Manual();
+            const call = observe(limit.run(manual.work, controller.signal));
+            await clock.tick(500);
+            const reason = new Error('the caller left');
+            controller.abort(reason);
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'its abort was not noticed while it waited');
+            assert.equal(call.error, reason, `it was rejected with ${String(call.error)}`);
+            await clock.tick(INTERVAL_MS * 3);
+            assert.equal(manual.calls, 0, 'an aborted call ran when its turn came');
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            async wait(start, signal) {
+                await super.wait(start, undefined);
+                if (signal?.aborted === true)
+                    this.giveBack(start);
+                signal?.throwIfAborted();
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-abort-gives-its-turn-back',
+        policy: 'rate limit',
+        sentence: 'The turn of a call that is aborted while it waits goes to the next one.',
+        seen: 'resilience4j: what was reserved for a call that is interrupted is lost',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT });
+            burst(limit, 1);
+            for (let caller = 0; caller < 3; caller += 1) {
+                const controller = new AbortController();
+                const call = observe(limit.run(fine, controller.signal));
+                await clock.tick(100);
+                controller.abort(new Error('the caller left'));
+                await clock.settle();
+                assert.notEqual(call.state, 'fulfilled', 'a call started before its turn');
+            }
+            const next = burst(limit, 1);
+            await clock.tick(699);
+            assert.equal(next.calls, 0, 'it started before an interval had passed');
+            await clock.tick(1);
+            assert.equal(next.calls, 1, 'the turns of calls that had gone kept it waiting');
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            giveBack() { }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-saves-no-more-than-its-limit',
+        policy: 'rate limit',
+        sentence: 'After any idle time a burst is no larger than the limit.',
+        seen: 'hand-written token buckets: tokens pile up over a quiet night, and the morning starts with all of them',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, limit: 5 });
+            burst(limit, 1);
+            await clock.tick(INTERVAL_MS * 3_600);
+            const manual = burst(limit, 50);
+            await clock.settle();
+            assert.equal(manual.calls, 5, `${manual.calls} calls ran at once after an hour, and the limit is 5`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            constructor() {
+                super(...arguments);
+                this.createdAt = Date.now();
+            }
+            nextStart() {
+                const { limit, intervalMs } = this.spec;
+                const earned = Math.floor((Date.now() - this.createdAt) / intervalMs) * limit;
+                return this.starts.length < earned ? Date.now() : super.nextStart();
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-has-no-edges',
+        policy: 'rate limit',
+        sentence: 'No burst of twice the limit fits across the edge of an interval.',
+        seen: 'p-queue: with fixed intervals the end of one and the start of the next are spent together',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, limit: 10 });
+            burst(limit, 1);
+            await clock.tick(INTERVAL_MS * 0.9);
+            const before = burst(limit, 9);
+            await clock.tick(INTERVAL_MS * 0.2);
+            const after = burst(limit, 10);
+            await clock.settle();
+            const share = 12;
+            const ran = before.calls + after.calls;
+            assert.ok(ran <= share, `${ran} calls ran within a fifth of an interval, and the limit is 10 for a whole one`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            constructor() {
+                super(...arguments);
+                this.createdAt = Date.now();
+            }
+            nextStart() {
+                const { limit, intervalMs } = this.spec;
+                const spent = (edge) => this.starts.filter((start) => start >= edge && start < edge + intervalMs).length;
+                let edge = Date.now() - ((Date.now() - this.createdAt) % intervalMs);
+                while (spent(edge) >= limit)
+                    edge += intervalMs;
+                return Math.max(Date.now(), edge);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-tells-how-long',
+        policy: 'rate limit',
+        sentence: 'A refusal tells how long the next turn is away from now on.',
+        seen: 'hand-written limiters: Retry-After is the whole interval, however much of it is over',
+        needs: ['rateLimit', 'refusal'],
+        check: async ({ library, clock }) => {
+            const limit = library.rateLimit({ ...PATIENT, maxWaitMs: 0 });
+            burst(limit, 1);
+            await clock.tick(750);
+            const call = observe(limit.run(fine));
+            await clock.settle();
+            const told = library.refusal(call.error)?.retryAfterMs;
+            if (told === undefined)
+                throw new NotOffered('its refusals tell no time');
+            assert.equal(told, 250, `it told ${told} ms, with 250 ms left`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            refuse() {
+                return super.refuse(this.spec.intervalMs);
+            }
+        }),
+    }),
+    guarantee({
+        id: 'rate-limit-shares-no-state',
+        policy: 'rate limit',
+        sentence: 'Two limits made from one object of options know nothing of each other.',
+        seen: 'nestjs-resilience: state kept once for the process, and two applications share it',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const spec = { ...PATIENT, limit: 5 };
+            const [one, other] = [library.rateLimit(spec), library.rateLimit(spec)];
+            burst(one, 5);
+            const manual = burst(other, 5);
+            await clock.settle();
+            assert.equal(manual.calls, 5, 'calls under one limit took the turns of another');
+        },
+        mutant: (ours) => {
+            const made = new WeakMap();
+            return {
+                ...ours,
+                rateLimit: (spec) => {
+                    const known = made.get(spec) ?? new TextbookRateLimit(spec);
+                    made.set(spec, known);
+                    return known;
+                },
+            };
+        },
+    }),
+    guarantee({
+        id: 'rate-limit-leaves-no-listener',
+        policy: 'rate limit',
+        sentence: 'Calls that waited for their turn leave no listener on a signal that outlives them.',
+        seen: 'cockatiel: one abort listener stays for each call, until Node warns of a leak',
+        needs: ['rateLimit'],
+        check: async ({ library, clock }) => {
+            const { signal } = new AbortController();
+            const listeners = watchListeners(signal);
+            const limit = library.rateLimit({ ...PATIENT });
+            const calls = Array.from({ length: 10 }, () => observe(limit.run(fine, signal)));
+            await clock.tick(INTERVAL_MS * 10);
+            assert.ok(calls.every(({ state }) => state === 'fulfilled'), 'a call that waited never ran');
+            assert.equal(listeners(), 0, `10 calls left ${listeners()} listeners`);
+        },
+        mutant: withRateLimit(class extends TextbookRateLimit {
+            wait(start, signal) {
+                signal?.addEventListener('abort', () => { });
+                return super.wait(start, signal);
+            }
+        }),
+    }),
+];
+//# sourceMappingURL=rate-limit.js.map

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { NotOffered } from '../adapter.js';
+import { guarantee } from '../guarantee.js';
+import { around, replacing } from '../mutation.js';
+import { Manual, observe, watchListeners } from '../observed.js';
+import { cooperative, Unreliable } from '../works.js';
+const BACKOFF = { delayMs: 800, factor: 1, maxDelayMs: 800, jitter: false };
+const CALLS = 20;
+/** The retry, which hears of its caller's abort in one of its two states only; in the other one later, if at all. */
+function hearing(right, heard) {
+    return {
+        run: async (work, signal) => {
+            const controller = new AbortController();
+            let isRunning = false;
+            const forward = () => {
+                if (isRunning === (heard === 'while an attempt runs'))
+                    controller.abort(signal?.reason);
+            };
+            signal?.addEventListener('abort', forward);
+            if (signal?.aborted === true)
+                controller.abort(signal.reason);
+            try {
+                return await right.run(async (attempt) => {
+                    isRunning = true;
+                    if (heard === 'while an attempt runs' && signal?.aborted === true)
+                        forward();
+                    try {
+                        return await work(heard === 'between attempts' ? { signal } : attempt);
+                    }
+                    finally {
+                        isRunning = false;
+                    }
+                }, controller.signal);
+            }
+            finally {
+                signal?.removeEventListener('abort', forward);
+            }
+        },
+    };
+}
+/** What a retry makes of a caller that gives up. */
+export const RETRY_ABORTS = [
+    guarantee({
+        id: 'retry-ends-its-wait-at-an-abort',
+        policy: 'retry',
+        sentence: 'A caller that gives up between two attempts has its rejection at once, and no attempt follows.',
+        seen: 'HTTP clients: the abort was noticed when the wait was over, and one more request was sent',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const controller = new AbortController();
+            const reason = new Error('the caller gave up');
+            const failing = new Unreliable(clock);
+            const call = observe(library.retry({ attempts: 3, backoff: BACKOFF }).run(failing.work, controller.signal));
+            await clock.tick(50);
+            controller.abort(reason);
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'the call waited on');
+            assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+            await clock.tick(10_000);
+            assert.equal(failing.calls, 1, `the work ran ${failing.calls} times`);
+        },
+        mutant: replacing('retry', (right) => hearing(right, 'while an attempt runs')),
+    }),
+    guarantee({
+        id: 'retry-clears-its-timer-at-an-abort',
+        policy: 'retry',
+        sentence: 'No timer is left when a caller gives up between two attempts.',
+        seen: 'HTTP clients: the process stays alive until the wait of a call that was given up is over',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const controller = new AbortController();
+            const policy = library.retry({ attempts: 3, backoff: BACKOFF });
+            const call = observe(policy.run(new Unreliable(clock).work, controller.signal));
+            await clock.tick(50);
+            controller.abort(new Error('the caller gave up'));
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'the call waited on');
+            assert.equal(clock.timers, 0, `${clock.timers} timers wait on`);
+        },
+        mutant: replacing('retry', (right, { backoff }) => ({
+            run: async (work, signal) => {
+                try {
+                    return await right.run(work, signal);
+                }
+                catch (error) {
+                    if (signal?.aborted === true)
+                        setTimeout(() => { }, backoff.delayMs);
+                    throw error;
+                }
+            },
+        })),
+    }),
+    guarantee({
+        id: 'retry-does-not-repeat-an-abort',
+        policy: 'retry',
+        sentence: 'A caller that gives up during an attempt has the reason itself at once, and no attempt follows.',
+        seen: 'retry helpers to which an AbortError is a failure like any other',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const controller = new AbortController();
+            const reason = new Error('the caller gave up');
+            let calls = 0;
+            const work = (attempt) => {
+                calls += 1;
+                return cooperative(controller.signal)(attempt);
+            };
+            const call = observe(library.retry({ attempts: 3, backoff: BACKOFF }).run(work, controller.signal));
+            await clock.settle();
+            controller.abort(reason);
+            await clock.settle();
+            assert.equal(call.state, 'rejected', 'the call goes on');
+            assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+            await clock.tick(10_000);
+            assert.equal(calls, 1, `the work ran ${calls} times`);
+        },
+        mutant: replacing('retry', (right) => hearing(right, 'between attempts')),
+    }),
+    guarantee({
+        id: 'retry-starts-nothing-for-who-has-left',
+        policy: 'retry',
+        sentence: 'With a signal that has aborted already nothing runs, and its reason is the error.',
+        seen: 'helpers that add a listener and never look: the event of an aborted signal does not come again',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const reason = new Error('gave up before');
+            const manual = new Manual();
+            const policy = library.retry({ attempts: 3, backoff: BACKOFF });
+            const call = observe(policy.run(manual.work, AbortSignal.abort(reason)));
+            await clock.settle();
+            assert.equal(manual.calls, 0, 'the work ran');
+            assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+            assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+        },
+        mutant: replacing('retry', (right) => ({
+            run: (work, signal) => right.run(work, signal?.aborted === true ? undefined : signal),
+        })),
+    }),
+    guarantee({
+        id: 'retry-tells-the-work-of-an-abort',
+        policy: 'retry',
+        sentence: 'The signal of the attempt that runs aborts with the caller’s reason itself.',
+        seen: 'cockatiel: the reason was lost on the way down',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const controller = new AbortController();
+            const reason = new Error('the caller gave up');
+            const manual = new Manual();
+            const policy = library.retry({ attempts: 3, backoff: { ...BACKOFF, delayMs: 10 } });
+            void observe(policy.run(manual.work, controller.signal));
+            await clock.settle();
+            manual.reject(0, new Error('failed'));
+            await clock.tick(BACKOFF.delayMs);
+            assert.equal(manual.calls, 2, 'there was no second attempt');
+            controller.abort(reason);
+            await clock.settle();
+            if (manual.signals[1] === undefined)
+                throw new NotOffered('the work is given no signal');
+            assert.ok(manual.signals[1].reason === reason, `the work was told ${String(manual.signals[1].reason)}`);
+        },
+        mutant: replacing('retry', (right) => around(right, (work) => ({ signal }) => {
+            const controller = new AbortController();
+            signal?.addEventListener('abort', () => controller.abort(), { once: true });
+            return work({ signal: controller.signal });
+        })),
+    }),
+    guarantee({
+        id: 'retry-leaves-no-listener',
+        policy: 'retry',
+        sentence: 'A signal that outlives many calls has no listener left of them.',
+        seen: 'cockatiel, failsafe-go: one listener stayed for each attempt, until the warning of a leak',
+        needs: ['retry'],
+        check: async ({ library, clock }) => {
+            const { signal } = new AbortController();
+            const listeners = watchListeners(signal);
+            const policy = library.retry({ attempts: 3, backoff: BACKOFF });
+            const calls = Array.from({ length: CALLS }, (_, at) => observe(policy.run(new Unreliable(clock, at % 4).work, signal)));
+            await clock.tick(10_000);
+            assert.ok(calls.every(({ state }) => state !== 'pending'), 'a call goes on');
+            assert.equal(listeners(), 0, `${listeners()} listeners stayed`);
+        },
+        mutant: replacing('retry', (right) => ({
+            run: (work, signal) => right.run((attempt) => {
+                signal?.addEventListener('abort', () => { }, { once: true });
+                return work(attempt);
+            }, signal),
+        })),
+    }),
+];
+//# sourceMappingURL=retry-aborts.js.map

@@ -1,0 +1,32 @@
+import { writeFile } from 'node:fs/promises';
+import { GUARANTEES } from './guarantees/index.js';
+import { absence, LIBRARIES } from './libraries.js';
+import { comparisonPage, guaranteesPage, resultsPage } from './pages.js';
+import { resultsOf } from './results.js';
+const results = [];
+const absent = [];
+for (const library of LIBRARIES) {
+    const missing = absence(library);
+    if (missing === undefined)
+        results.push(await resultsOf(await library.load(), GUARANTEES));
+    else
+        absent.push(missing);
+}
+const date = new Date().toISOString().slice(0, 10);
+const measured = { guarantees: GUARANTEES, results, absent, date };
+const report = resultsPage(measured);
+console.log(report);
+if (!process.argv.includes('--dry-run')) {
+    await writeFile(new URL('../../docs/guarantees.md', import.meta.url), guaranteesPage());
+    if (absent.length === 0) {
+        await writeFile(new URL('../RESULTS.md', import.meta.url), report);
+        await writeFile(new URL('../../docs/comparison.md', import.meta.url), comparisonPage(measured));
+    }
+    else {
+        console.error('RESULTS.md and docs/comparison.md stay as they are: a newer Node runs all libraries.');
+    }
+}
+const ours = results.find(({ library }) => library.name === 'holdfast');
+if (ours?.verdicts.every(({ kind }) => kind === 'holds') !== true)
+    process.exitCode = 1;
+//# sourceMappingURL=main.js.map

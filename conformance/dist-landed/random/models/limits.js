@@ -1,0 +1,142 @@
+import { limitIn, shapeOf, show } from '../watch.js';
+import { StageModel } from './stage-model.js';
+/** A timer that is later than that tells of the event loop, not of the work. */
+const STALL_MS = 50;
+/** How long after a deadline a call ends that has outlived whoever set it. */
+const AFTER_DEADLINE_MS = 1;
+/** Nothing is started with less left of a budget. */
+const LEAST_MS = 1;
+class LimitModel extends StageModel {
+    frameOf(run, limitMs) {
+        const { now } = this.watch;
+        return { enteredAt: now, limitMs, waitedBefore: run.waitedMs, around: run.deadline, back: undefined, told: 0 };
+    }
+    goIn() { }
+    onBack(_run, frame, outcome) {
+        frame.back = outcome;
+    }
+    onEvent({ type, source }) {
+        if (type !== this.event)
+            return;
+        for (const [run, frame] of this.frames) {
+            if (run.owner.id === source && this.dueAt(frame) <= this.watch.now)
+                frame.told += 1;
+        }
+    }
+    dueAt({ enteredAt, limitMs }) {
+        return enteredAt + Math.ceil(limitMs);
+    }
+    latenessOf(frame, error) {
+        const late = this.watch.now - frame.enteredAt - frame.limitMs;
+        this.watch.lateness.set(Object(error), late);
+        if (late > STALL_MS)
+            this.watch.reach('late timer');
+        return late;
+    }
+    requireCode(value, code, field) {
+        const shape = shapeOf(value);
+        return (ms) => this.require(shape.code === code && shape[field] === ms, 'reasons-apart', `a limit of ${ms} ms ended with ${show(value)} of ${String(shape[field])}`);
+    }
+    requireTold({ owner }, { told }) {
+        this.require(told === 1 || owner.sharesId, 'reasons-apart', `told of its end ${told} times`);
+    }
+    requireInTime(dueAt) {
+        this.require(dueAt <= this.watch.now, 'limit-to-the-millisecond', `cut ${dueAt - this.watch.now} ms too early`);
+    }
+}
+/** The limit of an attempt, or of several. A deadline that comes first is left to whoever set it. */
+export class TimeoutModel extends LimitModel {
+    constructor(place, limit) {
+        super(place);
+        this.limit = limit;
+        this.event = 'timeout';
+    }
+    check(isOver) {
+        if (!isOver)
+            return;
+        for (const frame of this.frames.values()) {
+            const dueAt = this.deadlineBefore(frame)
+                ? Math.ceil(frame.around.expiresAt) + AFTER_DEADLINE_MS
+                : this.dueAt(frame);
+            this.require(dueAt > this.watch.now, 'limit-to-the-millisecond', `still waits ${this.watch.now - dueAt} ms after its end`);
+        }
+    }
+    begin(run) {
+        return this.frameOf(run, typeof this.limit === 'number' ? this.limit : this.limit.limitMs);
+    }
+    onLeave(run, frame, outcome) {
+        const { back } = frame;
+        if (back?.cutting !== true)
+            return this.requirePassed(back, outcome);
+        this.requirePassed(back, outcome);
+        if (this.deadlineBefore(frame))
+            return this.onDeadline(frame.around, outcome);
+        this.watch.reach('timed out');
+        this.requireInTime(this.dueAt(frame));
+        this.requireCode(outcome.value, 'TIMEOUT', 'timeoutMs')(frame.limitMs);
+        this.requireTold(run, frame);
+        const ranMs = Math.min(frame.limitMs, this.watch.now - frame.enteredAt - (run.waitedMs - frame.waitedBefore));
+        const excused = this.latenessOf(frame, outcome.value) > STALL_MS || ranMs < frame.limitMs / 2;
+        this.watch.blame(outcome.value, excused ? 'does not count' : 'counts');
+    }
+    onDeadline(deadline, { value }) {
+        this.requireInTime(deadline.expiresAt);
+        this.requireCode(value, 'DEADLINE_EXCEEDED', 'budgetMs')(deadline.budgetMs);
+    }
+    deadlineBefore({ around, enteredAt, limitMs }) {
+        return around !== undefined && Math.max(0, around.expiresAt - enteredAt) <= limitMs;
+    }
+}
+/** All that a call does, within one amount of time; `undefined` lets calls pass that have none of their own. */
+export class BudgetModel extends LimitModel {
+    constructor(place, budgetMs) {
+        super(place);
+        this.budgetMs = budgetMs;
+        this.event = 'deadline';
+    }
+    check(isOver) {
+        if (!isOver)
+            return;
+        for (const frame of this.frames.values()) {
+            const late = this.watch.now - this.dueAt(frame);
+            this.require(late < 0, 'limit-to-the-millisecond', `still waits ${late} ms after its end`);
+        }
+    }
+    begin(run) {
+        const budgetMs = this.budgetMs ?? run.owner.budgetMs ?? Infinity;
+        const frame = this.frameOf(run, budgetMs);
+        const expiresAt = this.dueAt(frame);
+        if (expiresAt < (run.deadline?.expiresAt ?? Infinity))
+            run.deadline = { expiresAt, budgetMs, leastMs: LEAST_MS };
+        return frame;
+    }
+    onCut(run, frame) {
+        run.deadline = frame.around;
+    }
+    onLeave(run, frame, outcome) {
+        const { back, limitMs } = frame;
+        run.deadline = frame.around;
+        const replaced = back?.cutting === false && this.comesTooLate(frame, back);
+        if (back?.cutting !== true && !replaced)
+            return this.requirePassed(back, outcome);
+        this.watch.reach('deadline expired');
+        this.requireInTime(this.dueAt(frame));
+        this.requireCode(outcome.value, 'DEADLINE_EXCEEDED', 'budgetMs')(limitMs);
+        if (!replaced)
+            this.requirePassed(back, outcome);
+        if (!replaced)
+            this.requireTold(run, frame);
+        const mostlyWaited = run.waitedMs - frame.waitedBefore > limitMs / 2;
+        const excused = replaced || this.latenessOf(frame, outcome.value) > STALL_MS || mostlyWaited;
+        this.watch.blame(outcome.value, excused ? 'does not count' : 'counts');
+    }
+    /** An answer of the last moment, or word of the deadline from work that heard of it before its call did. */
+    comesTooLate(frame, { ok, value }) {
+        const leftMs = frame.enteredAt + frame.limitMs - this.watch.now;
+        if (ok)
+            return leftMs <= 0;
+        const tells = limitIn(value) ?? limitIn(shapeOf(value).cause);
+        return leftMs < LEAST_MS && tells?.code === 'DEADLINE_EXCEEDED' && shapeOf(value).code !== 'DEADLINE_EXCEEDED';
+    }
+}
+//# sourceMappingURL=limits.js.map

@@ -1,0 +1,105 @@
+import { shapeOf, show } from '../watch.js';
+import { StageModel } from './stage-model.js';
+/** Tokens and turns, in whole milliseconds of a bucket that fills by one a millisecond. */
+export class RateLimitModel extends StageModel {
+    constructor(place, recipe, policy) {
+        super(place);
+        this.recipe = recipe;
+        this.policy = policy;
+        this.lastTurn = 0;
+        this.waiting = 0;
+        /** Turns of calls that have left; the next calls take them over. */
+        this.freeTurns = [];
+        /** Whether turns came late, so that those after them are only known at least. */
+        this.isLate = false;
+        this.filled = recipe.limit * recipe.perToken;
+        this.countedAt = this.watch.now;
+    }
+    goIn(run) {
+        const frame = this.frames.get(run);
+        if (frame === undefined || frame.place === 'inside')
+            return;
+        this.fill();
+        this.require(frame.place !== 'refused', 'tokens-as-counted', 'lets a call in that it has to refuse');
+        if (frame.place === 'waits') {
+            this.requireTurn(frame);
+            this.endWait(run);
+        }
+        frame.place = 'inside';
+        this.filled -= this.recipe.perToken;
+        this.require(this.filled >= 0, 'tokens-as-counted', 'starts more calls than there are tokens');
+    }
+    check(isOver) {
+        this.fill();
+        const { perToken } = this.recipe;
+        const free = Math.max(0, Math.floor(this.filled / perToken) - this.waiting);
+        const { available } = this.policy;
+        this.require(available === free, 'tokens-as-counted', `${available} tokens, expected ${free}`);
+        if (!isOver || this.isLate)
+            return;
+        const late = [...this.frames.values()].filter(({ place, turn }) => place === 'waits' && turn <= this.watch.now);
+        this.require(late.length === 0, 'tokens-as-counted', 'does not keep to a turn');
+    }
+    begin(run) {
+        this.fill();
+        const { perToken, maxWait } = this.recipe;
+        const { now } = this.watch;
+        const isFree = this.filled - this.waiting * perToken >= perToken;
+        const next = this.waiting === 0 ? now + perToken - this.filled : (this.freeTurns[0] ?? this.lastTurn + perToken);
+        const turn = this.isLate ? now : next;
+        const waitMs = Math.max(1, turn - now);
+        const place = isFree ? 'free' : waitMs > maxWait && !this.isLate ? 'refused' : 'waits';
+        if (place === 'waits') {
+            if (this.freeTurns.shift() === undefined)
+                this.lastTurn = turn;
+            this.waiting += 1;
+            run.markWaiting(true);
+            this.watch.reach('token wait');
+        }
+        return { place, turn, waitMs, back: undefined };
+    }
+    onBack(_run, frame, outcome) {
+        frame.back = outcome;
+    }
+    onLeave(run, { place, waitMs, back }, outcome) {
+        if (back !== undefined)
+            return this.requirePassed(back, outcome);
+        const wasLate = this.isLate;
+        if (place === 'waits' && wasLate)
+            this.endWait(run);
+        this.watch.reach('rate limited');
+        const { code, retryAfterMs } = shapeOf(outcome.value);
+        this.require(!outcome.ok && code === 'RATE_LIMITED', 'reasons-apart', `refused with ${show(outcome.value)}`);
+        const isRight = wasLate || (place === 'refused' && retryAfterMs === waitMs);
+        this.require(isRight, 'tokens-as-counted', `refused for ${String(retryAfterMs)} ms, expected ${place} ${waitMs}`);
+    }
+    onCut(run, { place, turn }) {
+        if (place !== 'waits')
+            return;
+        this.watch.reach('aborted in a queue');
+        this.freeTurns = [...this.freeTurns, turn].toSorted((one, other) => one - other);
+        this.endWait(run);
+    }
+    requireTurn({ turn }) {
+        const { now } = this.watch;
+        this.require(turn <= now, 'tokens-as-counted', `comes ${turn - now} ms before its turn`);
+        if (turn < now)
+            this.isLate = true;
+    }
+    endWait(run) {
+        this.waiting -= 1;
+        run.markWaiting(false);
+        if (this.waiting > 0)
+            return;
+        this.freeTurns = [];
+        this.isLate = false;
+    }
+    fill() {
+        const { limit, perToken } = this.recipe;
+        const { now } = this.watch;
+        this.filled = Math.min(limit * perToken, this.filled + now - this.countedAt);
+        this.countedAt = now;
+        this.freeTurns = this.freeTurns.filter((turn) => turn > now);
+    }
+}
+//# sourceMappingURL=rate-limit.js.map

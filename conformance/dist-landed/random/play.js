@@ -1,0 +1,227 @@
+import { watchListeners } from '../observed.js';
+import { AnswerTrial } from './answers.js';
+import { Builder } from './build.js';
+import { Callers, Started } from './calls.js';
+import { Draws } from './draws.js';
+import { Layers } from './layers.js';
+import { Policies } from './policies.js';
+import { Run } from './run.js';
+import { Watch } from './watch.js';
+import { Works } from './works.js';
+/** Plays a scenario from its first step until all is over, and holds it against the models after each turn. */
+export function play(stage, scenario) {
+    return new Play(stage, scenario).run();
+}
+/** Further moments that an execution gets to come to its end. */
+const MOST_MOMENTS = 200;
+/** After so many, work waits no longer for what it has started. */
+const PATIENT_MOMENTS = 10;
+const A_MOMENT_MS = 20;
+class Play {
+    constructor(stage, scenario) {
+        this.stage = stage;
+        this.scenario = scenario;
+        this.started = [];
+        this.answers = [];
+        const { world, engine } = stage;
+        world.begin(new Draws(scenario.ties));
+        this.watch = new Watch(world);
+        this.callers = new Callers(() => world.newController(), watchListeners);
+        this.layers = new Layers(this.watch, (execution) => this.newRun(execution));
+        this.works = new Works(this.watch, this.layers, (start, inside) => this.start(start, inside));
+        this.builder = new Builder(engine, this.watch, this.works.handler);
+        this.policies = new Policies({ engine, watch: this.watch, layers: this.layers, builder: this.builder }, scenario);
+        world.onTurn = (isOver) => this.check(isOver);
+    }
+    async run() {
+        const { world } = this.stage;
+        const unsubscribe = this.stage.engine.subscribe((event) => this.onEvent(event));
+        try {
+            for (const step of this.scenario.steps) {
+                await this.step(step);
+                await world.walk();
+            }
+            await this.runDown();
+            this.checkEnd();
+        }
+        finally {
+            unsubscribe();
+            world.onTurn = () => { };
+        }
+        return { violations: this.watch.violations, reached: this.watch.reached };
+    }
+    async step(step) {
+        const { world } = this.stage;
+        switch (step.kind) {
+            case 'pass':
+                return world.pass(step.ms);
+            case 'stall':
+                return world.stall(step.ms);
+            case 'step the wall clock':
+                return this.stepWallClock(step.ms);
+            case 'abort':
+                return this.abort(step.caller, step.inCallback);
+            case 'trip':
+            case 'reset':
+                return this.policies.control(step.kind, step.policy);
+            default:
+                void this.start(step, undefined).catch(() => { });
+        }
+    }
+    start(start, inside) {
+        if (inside !== undefined)
+            this.watch.reach('nested');
+        return start.kind === 'call' ? this.call(start, inside) : this.answer(start, inside);
+    }
+    call(step, inside) {
+        const stack = this.policies.stack(step.stack);
+        const owner = this.ownerOf(step, inside, stack.limits || step.budget !== undefined);
+        const started = this.keep(owner, true);
+        let begun = 0;
+        const work = (context) => {
+            const attempt = this.works.attempt(this.layers.arriving, context);
+            if (attempt === undefined)
+                return 'nobody';
+            const next = step.works[Math.min(begun++, step.works.length - 1)];
+            return this.works.perform(next, attempt);
+        };
+        const options = { ...this.optionsOf(step, owner), ...(!step.ambient && { ambient: false }) };
+        return started.follow(stack.policy.execute(work, options));
+    }
+    answer(step, inside) {
+        const owner = { ...this.ownerOf(step, inside, true), budgetMs: undefined, sharesId: true };
+        const started = this.keep(owner, false);
+        const perform = ({ work }, context) => {
+            const attempt = this.works.attempt(this.layers.arriving, context);
+            return attempt === undefined ? 'nobody' : this.works.perform(work, attempt);
+        };
+        const policyOf = ({ stack }) => stack === undefined ? this.policies.noneAtAll() : this.policies.stack(stack).policy;
+        const options = this.optionsOf(step, owner);
+        const trial = new AnswerTrial(this.stage.engine, this.watch, { step, started, options, policyOf, perform });
+        this.answers.push(trial);
+        return started.follow(trial.begin());
+    }
+    keep(owner, isCall) {
+        const started = new Started(this.watch, owner, isCall);
+        this.started.push(started);
+        return started;
+    }
+    ownerOf(step, inside, limits) {
+        const around = inside?.inherited;
+        const { signal, budget, detached } = step;
+        return {
+            id: `${step.kind} ${this.started.length}`,
+            caller: typeof signal === 'number' ? this.callers.get(signal) : undefined,
+            outer: detached ? undefined : around,
+            follows: signal === 'own' ? inside : undefined,
+            around,
+            ambient: step.kind !== 'call' || step.ambient,
+            isOpened: limits || signal !== undefined || around !== undefined,
+            budgetMs: budget,
+            sharesId: false,
+        };
+    }
+    optionsOf({ budget, detached }, owner) {
+        const signal = owner.caller?.controller.signal ?? owner.follows?.context.signal;
+        return {
+            source: owner.id,
+            ...(signal !== undefined && { signal }),
+            ...(budget !== undefined && { budget }),
+            ...(detached && { detached }),
+        };
+    }
+    newRun({ source, deadline }) {
+        const started = this.started.find(({ owner }) => owner.id === source);
+        if (started === undefined)
+            return undefined;
+        const { owner, isCall } = started;
+        // A section's own limit is set before its policy is asked.
+        const ofSection = deadline && {
+            expiresAt: this.watch.now + deadline.remaining(),
+            budgetMs: deadline.budgetMs,
+            leastMs: deadline.minRemainingMs,
+        };
+        const run = new Run(this.watch, owner, isCall ? owner.outer?.run.deadline : ofSection);
+        started.runs.push(run);
+        return run;
+    }
+    onEvent(event) {
+        this.policies.onEvent(event);
+        for (const answer of this.answers)
+            answer.onEvent(event);
+        // Somebody may leave, and policies deal with that in between.
+        this.policies.keepingCurrent(() => this.watch.inCallback());
+    }
+    stepWallClock(ms) {
+        const before = this.policies.snapshot();
+        this.stage.world.stepWallClock(ms);
+        this.watch.require(this.policies.snapshot() === before, 'wall-clock-moves-nothing', `a step of ${ms} ms made ${this.policies.snapshot()} of ${before}`);
+        this.watch.reach('clock stepped');
+    }
+    abort(caller, inCallback) {
+        this.watch.inCallback = () => { };
+        if (inCallback === 0)
+            return this.leave(caller);
+        let left = inCallback;
+        this.watch.inCallback = () => {
+            left -= 1;
+            if (left !== 0)
+                return;
+            this.watch.reach('aborted in a callback');
+            this.callers.leave(caller);
+        };
+    }
+    leave(number) {
+        const caller = this.callers.leave(number);
+        if (caller === undefined)
+            return;
+        const hanging = this.started.flatMap(({ owner, runs }) => owner.caller === caller ? runs.filter(({ isOver }) => !isOver) : []);
+        this.watch.require(hanging.length === 0, 'leaves-at-once', `${hanging.length} calls hang after their caller has left`);
+    }
+    check(isOver) {
+        this.policies.check(isOver);
+        for (const started of this.started)
+            started.check(isOver);
+        for (const answer of this.answers)
+            answer.check(isOver);
+        this.works.check();
+        if (isOver)
+            this.checkListeners();
+    }
+    checkListeners() {
+        for (const caller of this.callers.all) {
+            const pending = this.started.filter(({ owner, settled }) => owner.caller === caller && settled === undefined);
+            const listeners = caller.listeners();
+            const isRight = pending.some(({ isCall }) => isCall) ? listeners === 1 : listeners <= Math.min(1, pending.length);
+            this.watch.require(isRight, 'one-listener', `${listeners} listeners for ${pending.length} calls`);
+        }
+    }
+    /** All work ends, callers of what hangs leave, and all time passes. */
+    async runDown() {
+        const { world } = this.stage;
+        this.watch.inCallback = () => { };
+        for (let moment = 0; moment < MOST_MOMENTS && this.isBusy(); moment++) {
+            this.works.endAll(moment > PATIENT_MOMENTS ? 'what waits' : undefined);
+            await world.pass(A_MOMENT_MS);
+        }
+    }
+    isBusy() {
+        return (this.stage.world.isBusy || this.works.areHanging || this.started.some(({ settled }) => settled === undefined));
+    }
+    checkEnd() {
+        const { world } = this.stage;
+        const left = this.started.filter(({ settled }) => settled === undefined);
+        this.watch.require(left.length === 0, 'nothing-left', `${left.length} calls never settle`);
+        this.watch.require(world.timers === 0, 'nothing-left', `${world.timers} timers are left`);
+        const { held, subscribers } = this.policies;
+        this.watch.require(held === 0, 'nothing-left', `${held} slots or places in a queue are left`);
+        this.watch.require(this.stage.strays.length === 0, 'nothing-unhandled', this.stage.strays.join('; '));
+        for (const { options, before } of this.builder.given) {
+            this.watch.require(JSON.stringify(options) === before, 'options-untouched', `${before} became ${JSON.stringify(options)}`);
+        }
+        const reports = world.reports.filter(([message]) => String(message).startsWith('A subscriber'));
+        const isOnce = reports.length <= subscribers;
+        this.watch.require(isOnce, 'listeners-change-nothing', `${reports.length} reports of ${subscribers} listeners`);
+    }
+}
+//# sourceMappingURL=play.js.map

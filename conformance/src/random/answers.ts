@@ -13,7 +13,8 @@ const REASONS = [
   'rate_limited',
   'skipped',
 ];
-const CHECKED_CODES: readonly unknown[] = ['SECTION_FAILED'];
+/** How much longer a held event loop may make a section. */
+const LATE_MS = 100;
 
 type Section = ReturnType<Engine['required']>;
 type Policy = InstanceType<Engine['ResiliencePolicy']>;
@@ -164,16 +165,13 @@ export class AnswerTrial {
     if (reasons.includes(error)) return;
 
     const { code } = shapeOf(error);
-    const isOurs = CHECKED_CODES.includes(code);
+    const isOurs = code === 'SECTION_FAILED';
     if (isOurs) this.watch.reach('section required and failed');
     this.watch.require(isOurs, 'reasons-apart', `an answer fails with ${show(error)}`);
     const isOnce = new Set(this.told).size === this.told.length;
     this.watch.require(isOnce, 'answers-tell-what-is-missing', `tells of ${this.told.join()}`);
   }
 }
-
-/** How much longer a held event loop may make it. */
-const LATE_MS = 100;
 
 function fallbackOf({ fallback }: SectionRecipe, at: number): unknown {
   if (fallback === 'value') return `fallback ${at}`;

@@ -163,11 +163,11 @@ export class Builder {
     return { model, policy: new this.engine.FallbackPolicy(handler, options) };
   }
 
-  private predicate(model: StageModel, says_: Predicate): (value: unknown) => boolean {
+  private predicate(model: StageModel, kind: Predicate): (value: unknown) => boolean {
     return (value) =>
       this.call(model, () => {
-        if (says_ === 'throws') throw new Error(FLAW);
-        return says(says_, value);
+        if (kind === 'throws') throw new Error(FLAW);
+        return says(kind, value);
       });
   }
 

@@ -39,7 +39,7 @@ export const INVARIANTS = {
   'answers-in-time': 'An answer of sections has settled when its budget is over, and a section with it.',
   'answers-tell-what-is-missing':
     'An answer lists each section that is missing once, with a reason of the closed set, and no other.',
-  'nothing-left': 'When all is over there is no timer, listener, slot, place in a queue or lost probe left.',
+  'nothing-left': 'When all is over no call is pending, and no timer, slot or place in a queue is left.',
   'nothing-unhandled': 'Nothing is thrown into the process, however late work rejects.',
 } as const;
 

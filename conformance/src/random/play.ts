@@ -270,7 +270,7 @@ class Play {
     }
   }
 
-  /** All work ends, callers of what hangs leave, and all time passes. */
+  /** All work ends, and all time passes that anything waits for. */
   private async runDown(): Promise<void> {
     const { world } = this.stage;
     this.watch.inCallback = () => {};

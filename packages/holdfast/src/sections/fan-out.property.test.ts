@@ -146,12 +146,17 @@ class Trial {
     });
   }
 
+  /** Sections that need no time, one after the other, have as many hops each. */
+  private async standstill(): Promise<void> {
+    for (const _ of this.plan.sections) await microtasks();
+  }
+
   private claim(holds: boolean, what: string): void {
     if (!holds) this.problems.push(what);
   }
 
   private async leave(): Promise<void> {
-    await microtasks();
+    await this.standstill();
     const wasPending = this.settled === 0;
     this.caller.abort(left);
     await microtasks();

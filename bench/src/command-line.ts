@@ -5,41 +5,45 @@ import type { Effort } from './run-row.js';
 
 export interface Command {
   readonly rows: readonly Row[];
-  /** Runs of each row; the table shows their median. */
-  readonly runs: number;
   readonly effortOf: (row: Row) => Effort;
   /** Whether it is a look and no measurement. */
   readonly quick: boolean;
   /** Whether the results are written down, from all the Nodes that are reported. */
   readonly report: boolean;
+  /** Whether nothing is measured, and the report is written anew from what was. */
+  readonly rewrite: boolean;
 }
 
 /** Long slices for ratios, so that each has its share of garbage collections. */
-const RATIO: Effort = { rounds: 12, sliceMs: 15, warmUpMs: 250 };
+const RATIO: Effort = { runs: 5, rounds: 12, sliceMs: 15, warmUpMs: 250 };
 
 /** What is looked for is far larger than the noise. */
-const BRIEF: Effort = { rounds: 6, sliceMs: 8, warmUpMs: 120 };
+const BRIEF: Effort = { runs: 3, rounds: 5, sliceMs: 6, warmUpMs: 80 };
 
 /** Many short slices for a small difference of two large times. */
-const DIFFERENCE: Effort = { rounds: 80, sliceMs: 3, warmUpMs: 700 };
+const DIFFERENCE: Effort = { runs: 5, rounds: 80, sliceMs: 3, warmUpMs: 700 };
 
 /**
  * Long slices where a call goes through the kernel: a short one holds a few dozen of them, and tells above all how cold
  * the processor's caches were when its turn came.
  */
-const OVER_SOCKETS: Effort = { rounds: 20, sliceMs: 50, warmUpMs: 1_000 };
+const OVER_SOCKETS: Effort = { runs: 5, rounds: 20, sliceMs: 50, warmUpMs: 1_000 };
 
 /** Each slice is more than a thousand pages of 400 ms, or several hundred. */
-const LOAD: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
+const LOAD: Effort = { runs: 3, rounds: 1, sliceMs: 0, warmUpMs: 0 };
 
-/** It is the same each time. */
-const COUNT: Effort = { rounds: 1, sliceMs: 0, warmUpMs: 0 };
+/** It is the same each time, or nearly. */
+const COUNT: Effort = { runs: 2, rounds: 1, sliceMs: 0, warmUpMs: 0 };
 
 /** Each slice is as long as its call makes it. */
-const THROUGHPUT: Effort = { rounds: 3, sliceMs: 0, warmUpMs: 0 };
+const THROUGHPUT: Effort = { runs: 3, rounds: 2, sliceMs: 0, warmUpMs: 0 };
 
 /** A look, not a measurement. */
-const shortened = (effort: Effort): Effort => ({ ...effort, rounds: Math.ceil(effort.rounds / 3) });
+const shortened = (effort: Effort): Effort => ({
+  ...effort,
+  runs: 1,
+  rounds: Math.ceil(effort.rounds / 3),
+});
 
 function thorough(row: Row): Effort {
   if (row.overSockets === true) return OVER_SOCKETS;
@@ -63,7 +67,7 @@ function thorough(row: Row): Effort {
 
 /**
  * `--case <id>`, as often as wanted, picks the rows whose id is or begins with it; `--quick` makes one short run;
- * `--report` measures on every Node that is reported, and writes the results down.
+ * `--report` measures on every Node that is reported, and writes the results down; `--rewrite` only writes.
  */
 export function readCommandLine(args: readonly string[]): Command {
   const { values } = parseArgs({
@@ -72,15 +76,14 @@ export function readCommandLine(args: readonly string[]): Command {
       case: { type: 'string', multiple: true },
       quick: { type: 'boolean', default: false },
       report: { type: 'boolean', default: false },
+      rewrite: { type: 'boolean', default: false },
     },
   });
 
-  const { quick, report } = values;
+  const { quick, report, rewrite } = values;
   const rows = pickRows(values.case);
 
-  return quick
-    ? { rows, runs: 1, effortOf: (row) => shortened(thorough(row)), quick, report }
-    : { rows, runs: 5, effortOf: thorough, quick, report };
+  return { rows, effortOf: quick ? (row) => shortened(thorough(row)) : thorough, quick, report, rewrite };
 }
 
 function pickRows(wanted: readonly string[] | undefined): readonly Row[] {

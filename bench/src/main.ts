@@ -1,6 +1,6 @@
 import { readCommandLine, type Command } from './command-line.js';
 import { measuredNode, reportedNodes } from './measured-node.js';
-import { writeReport } from './report/write.js';
+import { rewriteReport, writeReport } from './report/write.js';
 import type { Row } from './row.js';
 import { runRow, type RunResult } from './run-row.js';
 import { renderTable, sumUp, type Line } from './table.js';
@@ -55,9 +55,10 @@ class Measuring {
 async function measure(command: Command): Promise<readonly Outcome[]> {
   const nodes = command.report ? reportedNodes() : [measuredNode()];
   const measurings = nodes.map((execPath) => new Measuring(command, execPath));
-  for (let run = 1; run <= command.runs; run++) {
-    for (const row of command.rows) {
-      process.stderr.write(`run ${run} of ${command.runs}: ${row.id}\n`);
+  const most = Math.max(...command.rows.map((row) => command.effortOf(row).runs));
+  for (let run = 1; run <= most; run++) {
+    for (const row of command.rows.filter((each) => command.effortOf(each).runs >= run)) {
+      process.stderr.write(`run ${run} of ${command.effortOf(row).runs}: ${row.id}\n`);
       for (const measuring of measurings) await measuring.run(row);
     }
   }
@@ -82,6 +83,8 @@ function tell({ lines, broken, node }: Outcome): void {
 
 async function main(): Promise<void> {
   const command = readCommandLine(process.argv.slice(2));
+  if (command.rewrite) return rewriteReport();
+
   const outcomes = await measure(command);
   for (const outcome of outcomes) tell(outcome);
   if (command.report) await writeReport(outcomes, command);

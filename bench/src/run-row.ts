@@ -3,8 +3,10 @@ import type { Row } from './row.js';
 import { SIDE_NAMES, type SideName } from './sides.js';
 import { calmHalf, median, type Pair } from './statistics.js';
 
-/** How long one run of a row takes. */
+/** How long a row is measured. */
 export interface Effort {
+  /** In fresh processes; the table shows their median. */
+  readonly runs: number;
   /** In each round every side is measured twice, there and back. */
   readonly rounds: number;
   readonly sliceMs: number;

@@ -12,7 +12,14 @@ describe('the sum of a row', () => {
   it('is the median of its runs, with the lowest and the highest', () => {
     const line = sumUp(rowOf('retry'), [0.9, 0.5, 0.6].map(run));
 
-    expect(line).toMatchObject({ value: 0.6, lowest: 0.5, highest: 0.9, target: 0.7, verdict: { kind: 'pass' } });
+    expect(line).toMatchObject({
+      value: 0.6,
+      lowest: 0.5,
+      highest: 0.9,
+      runs: 3,
+      target: 0.7,
+      verdict: { kind: 'pass' },
+    });
   });
 });
 

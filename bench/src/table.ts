@@ -13,6 +13,8 @@ export interface Line {
   readonly value: number;
   readonly lowest: number;
   readonly highest: number;
+  /** How many there were. */
+  readonly runs: number;
   readonly target: number | undefined;
   readonly verdict: Verdict;
 }
@@ -30,6 +32,7 @@ export function sumUp(row: Row, runs: readonly RunResult[]): Line {
     value,
     lowest: Math.min(...values),
     highest: Math.max(...values),
+    runs: runs.length,
     target,
     verdict: judge(value, target),
   };

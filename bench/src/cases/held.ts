@@ -6,7 +6,12 @@ import { withTimeoutSignal } from '../floors/timeout-signal.js';
 import { answerAtOnce, type Call, type Sides } from '../sides.js';
 
 const MANY = 10_000;
-const FEW = 20;
+/** As many circuits with timers as a process has time for. */
+const SOME = 500;
+/** As many full windows of 100,000 as do not take long to fill. */
+const FEW = 5;
+/** Calls in the window of a breaker. */
+const WINDOW = 20;
 /** What is collected once may hold what is collected the next time: weak references, finalizers. */
 const COLLECTIONS = 3;
 
@@ -67,15 +72,15 @@ const ourBreaker = (size: number): CircuitBreakerPolicy =>
 /** A breaker that has seen a call. */
 export function heldByBreakerOverCockatiel(): Sides {
   return valueSides(
-    bytesOfEach(MANY, () => used(ourBreaker(FEW))),
-    bytesOfEach(MANY, () => used(theirBreaker(FEW))),
+    bytesOfEach(MANY, () => used(ourBreaker(WINDOW))),
+    bytesOfEach(MANY, () => used(theirBreaker(WINDOW))),
   );
 }
 
 export function heldByBreakerOverOpossum(): Sides {
   return valueSides(
-    bytesOfEach(MANY, () => used(ourBreaker(FEW))),
-    bytesOfEach(MANY, () => new OpossumBreaker(answerAtOnce, { timeout: false })),
+    bytesOfEach(SOME, () => used(ourBreaker(WINDOW))),
+    bytesOfEach(SOME, () => new OpossumBreaker(answerAtOnce, { timeout: false })),
   );
 }
 

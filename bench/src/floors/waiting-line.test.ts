@@ -45,6 +45,15 @@ describe('a queue before one slot by hand', () => {
     expect(ran).toEqual(['before', 'after']);
   });
 
+  it('is as new once all have had their turn', async () => {
+    const line = new WaitingLine();
+    const ran: string[] = [];
+    await Promise.all([line.run(async () => {}), line.run(async () => void ran.push('then'))]);
+    await Promise.all([line.run(async () => {}), line.run(async () => void ran.push('later'))]);
+
+    expect(ran).toEqual(['then', 'later']);
+  });
+
   it('passes the slot on when the work fails', async () => {
     const line = new WaitingLine();
     const failing = line.run(() => Promise.reject(new Error('down')));

@@ -17,6 +17,7 @@ export class KeepAliveClient {
   #answerLength = 0;
   #received = 0;
   #answered: () => void = () => {};
+  #lost: (error: Error) => void = () => {};
 
   private constructor(socket: Socket, path: string, sent: Sent | undefined) {
     this.#socket = socket;
@@ -30,14 +31,17 @@ export class KeepAliveClient {
     await client.#learnAnswer();
     if (sent !== undefined) await client.#learnAnswer();
     socket.on('data', (chunk) => client.#onData(chunk));
+    socket.on('close', () => client.#lost(new Error('The server closed the connection')));
 
     return client;
   }
 
   readonly get = (): Promise<void> =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       this.#received = 0;
       this.#answered = resolve;
+      this.#lost = reject;
+      if (this.#socket.destroyed) reject(new Error('The server has closed the connection'));
       this.#socket.write(this.#request);
     });
 

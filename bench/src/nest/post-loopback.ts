@@ -24,6 +24,8 @@ export async function listen(module: Type, middleware: readonly RequestHandler[]
   const app = await NestFactory.create<NestExpressApplication>(module, { logger: false, bodyParser: false });
   app.use(json(), ...middleware);
   await app.listen(0, '127.0.0.1');
+  // Five seconds by default: a connection that waits for its turn would be closed.
+  app.getHttpServer().keepAliveTimeout = 0;
 
   return (app.getHttpServer().address() as AddressInfo).port;
 }

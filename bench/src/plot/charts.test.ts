@@ -55,6 +55,11 @@ describe('a chart of lines', () => {
     expect(Math.min(...steep)).toBeGreaterThan(0);
   });
 
+  it('has a line through the points of each curve in each panel, dashed where it is beside the matter', () => {
+    expect(svg.match(/<polyline points="\S+,\S+ \S+,\S+ \S+,\S+" class="line-0"/g)).toHaveLength(2);
+    expect(svg.match(/<polyline points="[^"]+" class="line-1 dashed"/g)).toHaveLength(2);
+  });
+
   it('names each curve once, however many panels show it', () => {
     expect(svg.match(/>steep</g)).toHaveLength(1);
     expect(svg).toContain('>Node 24<');

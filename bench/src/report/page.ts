@@ -68,15 +68,14 @@ class Sittings {
   }
 
   table(): string {
-    const lines = [...this.#sittings].map(([key, { node, date, machine, runs, quick }]) => [
+    const lines = [...this.#sittings].map(([key, { node, date, machine, quick }]) => [
       node,
       date,
       machine,
-      quick ? 'one short run: a look, no measurement' : `${runs}`,
-      this.#marks.get(key) ?? 'all others',
+      `${this.#marks.get(key) ?? (this.#marks.size === 0 ? 'all' : 'all others')}${quick ? ': a look, no measurement' : ''}`,
     ]);
 
-    return tableOf([['Node', 'date', 'machine', 'runs', 'rows'], ...lines], 5);
+    return tableOf([['Node', 'date', 'machine', 'rows'], ...lines], 4);
   }
 
   packages(): string {
@@ -127,14 +126,14 @@ function groupTable({ rows }: Group, all: readonly Results[], sittings: Sittings
 function cellsOf(row: Row, result: Result | undefined, sittings: Sittings): readonly string[] {
   if (result === undefined) return ['–', '–', '–', '–', '–', 'not measured'];
 
-  const { ours, other, value, lowest, highest, sitting } = result;
+  const { ours, other, value, lowest, highest, runs, sitting } = result;
   const target = targetOf(row, sitting.node);
 
   return [
     amount(row, ours),
     amount(row, other),
     `**${figure(row, value)}**${sittings.markOf(result)}`,
-    `${figure(row, lowest)} to ${figure(row, highest)}`,
+    `${figure(row, lowest)} to ${figure(row, highest)} (${runs})`,
     target === undefined ? '–' : figure(row, target),
     verdictText(judge(value, target)),
   ];

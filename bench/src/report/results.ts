@@ -9,8 +9,6 @@ export interface Sitting {
   readonly node: string;
   /** Processor, how many of it there are, and memory. */
   readonly machine: string;
-  /** What each row is the median of. */
-  readonly runs: number;
   /** Whether it was a look and no measurement. */
   readonly quick: boolean;
   /** Versions of packages by their names. */
@@ -25,6 +23,8 @@ export interface Figures {
   readonly value: number;
   readonly lowest: number;
   readonly highest: number;
+  /** What they are the median of. */
+  readonly runs: number;
 }
 
 export interface Result extends Figures {
@@ -63,8 +63,8 @@ export function merge(
   };
 }
 
-function figuresOf({ ours, other, bare, value, lowest, highest }: Line): Figures {
-  return { ours, other, bare, value, lowest, highest };
+function figuresOf({ ours, other, bare, value, lowest, highest, runs }: Line): Figures {
+  return { ours, other, bare, value, lowest, highest, runs };
 }
 
 /** As many digits as mean anything. */

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
-import { ROWS } from '../rows.js';
+import { GROUPS, ROWS } from '../rows.js';
 import type { Line } from '../table.js';
-import { keepResults, knownResults, PAGE } from './files.js';
+import { docsPage } from './docs-page.js';
+import { DOCS_PAGE, keepPlots, keepResults, knownResults, RESULTS_PAGE } from './files.js';
 import { majorOf } from '../measured-node.js';
 import { reportPage } from './page.js';
+import { plotsOf } from './plots.js';
 import { merge, type Sitting } from './results.js';
 
 /** What was measured on one Node. */
@@ -14,22 +16,32 @@ interface Measured {
   readonly lines: readonly Line[];
 }
 
-/** Puts what was measured to what is known, and writes the report from all of it. */
+/** Puts what was measured to what is known, and writes the report, the figures in the documentation and the plots from all of it. */
 export async function writeReport(
   measured: readonly Measured[],
-  { runs, quick }: { readonly runs: number; readonly quick: boolean },
+  { quick }: { readonly quick: boolean },
 ): Promise<void> {
   const known = await knownResults();
   const ids = ROWS.map(({ id }) => id);
   for (const { node, lines } of measured) {
     if (lines.length === 0) continue;
 
-    const sitting: Sitting = { date: today(), node, machine: machine(), runs, quick, packages: packages() };
+    const sitting: Sitting = { date: today(), node, machine: machine(), quick, packages: packages() };
     const before = known.find(({ major }) => major === majorOf(node));
     await keepResults(merge(before, { sitting, lines }, ids));
   }
 
-  await writeFile(PAGE, reportPage(await knownResults()));
+  await rewriteReport();
+}
+
+/** Writes all that is made from figures, from those that are known. */
+export async function rewriteReport(): Promise<void> {
+  const all = await knownResults();
+  if (all.length === 0) throw new Error('Nothing has been measured yet; npm run bench -- --report does it');
+
+  await writeFile(RESULTS_PAGE, reportPage(all));
+  await writeFile(DOCS_PAGE, docsPage(await readFile(DOCS_PAGE, 'utf8'), all));
+  await keepPlots(plotsOf(all, GROUPS));
 }
 
 const today = (): string => new Date().toISOString().slice(0, 10);

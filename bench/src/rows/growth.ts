@@ -59,8 +59,8 @@ function waiters(queue: Queue, step: Step, target?: Target): readonly Row[] {
 
 const queues: readonly Row[] = [
   ...waiters('holdfast', 'leave-newest', always(1.15)),
-  ...waiters('holdfast', 'leave-any', always(2)),
-  ...waiters('holdfast', 'grant', always(2)),
+  ...waiters('holdfast', 'leave-any', always(3)),
+  ...waiters('holdfast', 'grant', always(3)),
   ...waiters('by hand', 'leave-any'),
   ...waiters('by hand', 'grant'),
   ...waiters('cockatiel', 'grant'),
@@ -100,7 +100,7 @@ const crowds: readonly Row[] = [
   }),
   ...rowsOf({
     id: 'breakers-by-hand',
-    of: 'call that looks at objects in turn (by hand)',
+    of: 'call under breakers in turn (by hand)',
     sizes: [100, 10_000],
     over: 1,
     unit: 'objects',
@@ -112,12 +112,12 @@ const crowds: readonly Row[] = [
     sizes: [100, 10_000],
     over: 1,
     unit: 'names',
-    target: always(3),
+    target: always(4),
     sides: async (size) => (await import('../cases/crowds.js')).namesAmong(size),
   }),
   ...rowsOf({
     id: 'names-by-hand',
-    of: 'look-up in a map by name (by hand)',
+    of: 'look-up of a breaker by name (by hand)',
     sizes: [100, 10_000],
     over: 1,
     unit: 'names',

@@ -4,7 +4,7 @@ import { always, type Measure, type Row, type Target } from '../row.js';
 
 const TITLES: Readonly<Record<Feature, string>> = {
   retry: 'retry, no failure',
-  timeout: 'timeout, not reached',
+  timeout: 'timeout, signal not asked for',
   'circuit-breaker': 'circuit breaker, closed',
   bulkhead: 'bulkhead, free',
   'rate-limit': 'rate limit, not reached',
@@ -78,7 +78,7 @@ const requests: Row = {
 const overFloors: readonly Row[] = [
   {
     id: 'timeout',
-    title: 'timeout, signal not asked for',
+    title: TITLES.timeout,
     against: 'by hand',
     measure: 'ratio',
     hooks: 'on',

@@ -95,9 +95,7 @@ export class TimeoutModel extends LimitModel {
     if (!isOver) return;
 
     for (const frame of this.frames.values()) {
-      const dueAt = this.deadlineBefore(frame)
-        ? Math.ceil(frame.around!.expiresAt) + AFTER_DEADLINE_MS
-        : this.dueAt(frame);
+      const dueAt = this.deadlineBefore(frame) ? endAfterDeadline(frame) : this.dueAt(frame);
       this.require(
         dueAt > this.watch.now,
         'limit-to-the-millisecond',
@@ -192,4 +190,9 @@ export class BudgetModel extends LimitModel {
     const tells = limitIn(value) ?? limitIn(shapeOf(value).cause);
     return leftMs < LEAST_MS && tells?.code === 'DEADLINE_EXCEEDED' && shapeOf(value).code !== 'DEADLINE_EXCEEDED';
   }
+}
+
+/** A call may begin when the deadline around is over: its limit is the shortest one then. */
+function endAfterDeadline({ around, enteredAt }: LimitFrame): number {
+  return Math.ceil(Math.max(around?.expiresAt ?? Infinity, enteredAt)) + AFTER_DEADLINE_MS;
 }

@@ -1,3 +1,0 @@
-import { type Adapter } from '../adapter.js';
-export declare const opossum: Adapter;
-//# sourceMappingURL=opossum.d.ts.map

@@ -1,4 +1,0 @@
-export function guarantee(given) {
-    return given;
-}
-//# sourceMappingURL=guarantee.js.map

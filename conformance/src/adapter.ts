@@ -110,9 +110,14 @@ export interface Adapter {
   refusal?(error: unknown): { readonly retryAfterMs?: number | undefined } | undefined;
   /** Whether an error says that a limit ran out. */
   isTimeout?(error: unknown): boolean;
+  /**
+   * Whether an error, or the reason of a signal, is the library's own word for a call that was cancelled. Only where it
+   * documents one, which says nothing of its caller's reason; left out where callers are to get that reason itself.
+   */
+  isCancelled?(error: unknown): boolean;
 }
 
-export type Feature = Exclude<keyof Adapter, 'name' | 'version' | 'settings'>;
+export type Feature = Exclude<keyof Adapter, 'name' | 'version' | 'settings' | 'isCancelled'>;
 
 /**
  * A library has the feature, and not this side of it. Said at any time while a scenario runs, in a call that the

@@ -54,6 +54,11 @@ function retryPolicy(spec: RetrySpec): Policy {
   );
 }
 
+/** Handlers see an error alone: of callers that give up they know the usual reason. */
+function isUsualAbort(error: unknown): boolean {
+  return (error as Error | undefined)?.name === 'AbortError';
+}
+
 function sampling({ window, failureRate, minimumCalls }: BreakerSpec): CountBreaker | SamplingBreaker {
   const threshold = above(failureRate);
   if ('calls' in window) {
@@ -81,9 +86,10 @@ export const cockatiel: Adapter = {
   settings: {
     retry: 'ExponentialBackoff with noJitterGenerator or fullJitterGenerator, handleWhen, orWhenResult',
     timeout: 'TimeoutStrategy.Aggressive (the cooperative one waits for the work), abortOnReturn: false',
-    breaker: 'SamplingBreaker with minimumRps, or CountBreaker; halfOpenSampling; handleWhen without its own refusals',
+    breaker:
+      'SamplingBreaker with minimumRps, or CountBreaker; halfOpenSampling; handleWhen without its own refusals and AbortErrors',
     bulkhead: 'bulkhead(limit, queue)',
-    fallback: 'handleWhen',
+    fallback: 'handleWhen without AbortErrors',
     wrap: 'wrap',
   },
   retry: retryPolicy,
@@ -94,10 +100,13 @@ export const cockatiel: Adapter = {
 
     const { recordIf = () => true } = spec;
     const policy = circuitBreaker(
-      // Its own refusals and cancellations are errors like others, unless the handler leaves them out.
+      // Its own refusals and cancellations, and aborts, are errors like others, unless the handler leaves them out.
       handleWhen(
         (error) =>
-          !(error instanceof BulkheadRejectedError) && !(error instanceof TaskCancelledError) && recordIf(error),
+          !(error instanceof BulkheadRejectedError) &&
+          !(error instanceof TaskCancelledError) &&
+          !isUsualAbort(error) &&
+          recordIf(error),
       ),
       {
         breaker: sampling(spec),
@@ -119,9 +128,16 @@ export const cockatiel: Adapter = {
     });
   },
   fallback: ({ answer, handleIf = () => true }) =>
-    new Cockatiel(fallback(handleWhen(handleIf), answer) as unknown as IPolicy),
+    new Cockatiel(
+      fallback(
+        handleWhen((error) => !isUsualAbort(error) && handleIf(error)),
+        answer,
+      ) as unknown as IPolicy,
+    ),
   wrap: (...policies) => new Cockatiel(wrap(...policies.map((policy) => (policy as Cockatiel<IPolicy>).policy))),
   // It tells no time to wait.
   refusal: (error) => (error instanceof BrokenCircuitError || error instanceof BulkheadRejectedError ? {} : undefined),
   isTimeout: (error) => error instanceof TaskCancelledError,
+  // One class for both: a call that its caller gave up, and one that ran out of time.
+  isCancelled: (error) => error instanceof TaskCancelledError,
 };

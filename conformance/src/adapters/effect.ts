@@ -178,6 +178,14 @@ function fallback({ answer, handleIf = () => true }: FallbackSpec): Policy {
   );
 }
 
+/** As `Cause.squash` documents it. */
+const INTERRUPTED = 'All fibers interrupted without error';
+
+/** `runPromise` rejects so when its fiber was interrupted, and the work's signal says no more than that it aborted. */
+function isInterruption(error: unknown): boolean {
+  return error instanceof Error && (error.message === INTERRUPTED || error.name === 'AbortError');
+}
+
 function refusal(error: unknown): { readonly retryAfterMs?: number | undefined } | undefined {
   if (error instanceof NoPermit) return {};
   if (!(error instanceof CircuitBreaker.CircuitBreakerError || error instanceof RateLimiter.RateLimiterError)) {
@@ -210,4 +218,5 @@ export const effect: Adapter = {
     new EffectPolicy((work) => policies.reduceRight((inner, policy) => (policy as EffectPolicy).around(inner), work)),
   refusal,
   isTimeout: (error) => Cause.isTimeoutError(error),
+  isCancelled: isInterruption,
 };

@@ -91,4 +91,6 @@ export const holdfast: Required<Adapter> = {
         nested(policies),
   refusal: (error) => (error instanceof RejectionError ? { retryAfterMs: error.retryAfterMs } : undefined),
   isTimeout: (error) => error instanceof ResilienceTimeoutError || error instanceof DeadlineExceededError,
+  // Callers get their own reasons.
+  isCancelled: () => false,
 };

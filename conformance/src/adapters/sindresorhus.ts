@@ -6,17 +6,9 @@ import { installedVersion } from './installed.js';
 import { nested } from './nested.js';
 
 class Retry implements Policy {
-  /** @param limitMs For attempts and waits together. */
-  constructor(
-    private readonly spec: RetrySpec,
-    readonly limitMs = Infinity,
-  ) {
+  constructor(private readonly spec: RetrySpec) {
     if (spec.retryResultIf !== undefined) throw new NotOffered('p-retry retries no results');
     if (spec.honourRetryAfter === true) throw new NotOffered('p-retry reads no Retry-After');
-  }
-
-  within(limitMs: number): Retry {
-    return new Retry(this.spec, Math.min(limitMs, this.limitMs));
   }
 
   run<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
@@ -28,19 +20,9 @@ class Retry implements Policy {
       factor: backoff.factor,
       maxTimeout: backoff.maxDelayMs,
       randomize: backoff.jitter,
-      maxRetryTime: this.limitMs,
       signal,
       shouldRetry: ({ error }) => retryIf?.(error) ?? true,
     });
-  }
-}
-
-/** `maxRetryTime` is an option of p-retry: alone it is nothing, and says so at once, not to the caller of the work. */
-class Budget implements Policy {
-  constructor(readonly ms: number) {}
-
-  run(): Promise<never> {
-    throw new NotOffered('maxRetryTime is a part of p-retry');
   }
 }
 
@@ -71,29 +53,14 @@ class Queue implements Policy {
   }
 }
 
-/** A budget becomes an option of the retry inside of it. */
-function wrap(...policies: readonly Policy[]): Policy {
-  const budgets = policies.filter((policy) => policy instanceof Budget);
-  const limitMs = Math.min(Infinity, ...budgets.map(({ ms }) => ms));
-  const others = policies
-    .filter((policy) => !(policy instanceof Budget))
-    .map((policy) => (policy instanceof Retry ? policy.within(limitMs) : policy));
-  if (budgets.length > 0 && !others.some((policy) => policy instanceof Retry)) {
-    throw new NotOffered('maxRetryTime is a part of p-retry');
-  }
-
-  return nested(others);
-}
-
 export const sindresorhus: Adapter = {
   name: 'p-retry, p-timeout, p-queue',
   version: ['p-retry', 'p-timeout', 'p-queue'].map(installedVersion).join(', '),
   settings: {
     retry: 'p-retry: retries, minTimeout, maxTimeout, factor, randomize, shouldRetry, signal',
     timeout: 'p-timeout: milliseconds, signal, and a promise with cancel, which aborts the signal of the work',
-    bulkhead: 'p-queue: concurrency, signal',
+    bulkhead: 'p-queue: concurrency, signal, which frees the slot of a running task, as its documentation says',
     rateLimit: 'p-queue: intervalCap, interval, strict: true (a sliding window), signal',
-    budget: 'p-retry: maxRetryTime',
     wrap: 'functions in functions',
   },
   retry: (spec) => new Retry(spec),
@@ -109,8 +76,9 @@ export const sindresorhus: Adapter = {
     // Strict is its sliding window: without it a burst of twice the cap fits across an edge.
     return new Queue(new PQueue({ intervalCap: limit, interval: intervalMs, strict: true }));
   },
-  budget: ({ ms }) => new Budget(ms),
-  wrap,
+  // The documentation of p-retry's `maxRetryTime`: looked at after failed attempts only, interrupts none, and a retry can
+  // begin after it. That is no limit of the whole.
+  wrap: (...policies) => nested(policies),
   // Neither queue nor rate limit refuses.
   refusal: () => undefined,
   isTimeout: (error) => error instanceof TimeoutError,

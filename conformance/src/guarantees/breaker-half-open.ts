@@ -19,15 +19,13 @@ export const BREAKER_HALF_OPEN: readonly Guarantee[] = [
     policy: 'breaker',
     sentence: 'Of a thousand callers at the moment it is half-open, exactly as many run as there are probes.',
     seen: 'nestjs-resilience, Polly: half-open lets everybody through, onto a dependency that just came back',
-    needs: ['breaker', 'refusal'],
+    needs: ['breaker'],
     check: async (stage) => {
       const breaker = await reopenable(stage, { probes: 3 });
       const manual = new Manual();
-      const calls = Array.from({ length: 1_000 }, () => observe(breaker.run(manual.work)));
+      for (let caller = 0; caller < 1_000; caller += 1) void observe(breaker.run(manual.work));
       await stage.clock.settle();
       assert.equal(manual.calls, 3, `${manual.calls} calls ran as 3 probes`);
-      const refused = calls.filter(({ error }) => stage.library.refusal(error) !== undefined);
-      assert.equal(refused.length, 997, `${refused.length} of the other 997 callers were refused at once`);
     },
     mutant: withBreaker(
       class extends TextbookBreaker {
@@ -244,7 +242,7 @@ export const BREAKER_HALF_OPEN: readonly Guarantee[] = [
       const controller = new AbortController();
       void observe(breaker.run(cooperative(controller.signal), controller.signal));
       await stage.clock.settle();
-      controller.abort(new Error('the caller left'));
+      controller.abort();
       await stage.clock.settle();
       assert.equal(breaker.state(), 'half-open', 'a cancelled probe decided');
       const next = observe(breaker.run(fine));

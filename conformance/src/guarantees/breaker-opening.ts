@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { NotOffered, type Work } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { Manual, observe, watchListeners } from '../observed.js';
+import { assertReason } from '../reasons.js';
 import { TextbookBreaker, withBreaker, type Call, type Era } from '../textbook/breaker.js';
 import { started } from '../textbook/running.js';
 import { BREAKER, cooperative, fail, fine, opened, reopenable, succeed } from '../works.js';
@@ -230,7 +231,7 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
       controller.abort(reason);
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call stayed pending');
-      assert.equal(call.error, reason, `it was rejected with ${String(call.error)}`);
+      assertReason(library, call.error, { reason, what: 'it was rejected with' });
     },
     mutant: withBreaker(
       class extends TextbookBreaker {

@@ -4,6 +4,7 @@ import type { Adapter, BackoffSpec, Policy } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { replacing, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
+import { assertReason } from '../reasons.js';
 import { hanging, Unreliable } from '../works.js';
 
 const BUDGET_MS = 1_000;
@@ -281,7 +282,7 @@ export const BUDGET: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call goes on');
       assert.equal(library.isTimeout(call.error), false, 'it was reported as a deadline');
-      assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+      assertReason(library, call.error, { reason, what: 'the caller got' });
     },
     mutant: replacing('budget', (right, { ms }) => ({
       run: async (work, signal) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Work } from '../adapter.js';
+import { NotOffered, type Work } from '../adapter.js';
 import { elementSteps } from '../element-steps.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { Manual, observe, watchListeners } from '../observed.js';
+import { assertReason } from '../reasons.js';
 import { TextbookBulkhead, withBulkhead, type Waiter } from '../textbook/bulkhead.js';
 import { started, untilAbort } from '../textbook/running.js';
 import { fine, hanging } from '../works.js';
@@ -136,15 +137,19 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
       const bulkhead = library.bulkhead({ limit: 1, queue: 1 });
-      void observe(bulkhead.run(hanging));
+      const manual = new Manual();
+      void observe(bulkhead.run(manual.work));
       const controller = new AbortController();
       const reason = new Error('the caller left');
       const call = observe(bulkhead.run(fine, controller.signal));
       await clock.settle();
       controller.abort(reason);
       await clock.settle();
-      assert.equal(call.state, 'rejected', 'its abort was not noticed while it waited');
-      assert.equal(call.error, reason, `it was rejected with ${String(call.error)}`);
+      // Whoever looks at the signal only when the turn comes gets there now.
+      manual.resolve(0, 'done');
+      await clock.settle();
+      assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+      assertReason(library, call.error, { reason, what: 'it was rejected with' });
     },
     mutant: withBulkhead(
       class extends TextbookBulkhead {
@@ -285,10 +290,8 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
         }
         await clock.settle();
       });
-      assert.ok(
-        calls.every(({ state }) => state === 'rejected'),
-        'a call that was aborted still waits',
-      );
+      // Whether they leave is the question of another scenario.
+      if (calls.some(({ state }) => state !== 'rejected')) throw new NotOffered('calls do not leave its queue');
       assert.ok(steps <= waiters * 10, `${waiters} calls that left looked at, or moved, ${steps} others`);
     },
     mutant: withBulkhead(

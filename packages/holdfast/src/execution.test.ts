@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../test/fake-clock.js';
+import { adaptive } from './adaptive/adaptive-timeout.js';
 import type { Attempt } from './attempt.js';
+import { Deadline } from './deadline.js';
 import { Execution, type ExecuteOptions, type Work } from './execution.js';
 import { Pipeline } from './pipeline.js';
 import { FallbackPolicy } from './policies/fallback.js';
@@ -24,6 +26,12 @@ class StreamedExecution extends Execution {
 
   override isCommitted(): boolean {
     return this.committed;
+  }
+
+  /** The first of it leaves. */
+  commit(): void {
+    this.committed = true;
+    this.tellCommit();
   }
 
   performWork(attempt: Attempt): void {
@@ -51,6 +59,40 @@ function started(policy: ResiliencePolicy): StreamedExecution {
 }
 
 useFakeClock();
+
+describe('the first that leaves of an outcome', () => {
+  it('is what a limit learns from, and how long the rest took is not', async () => {
+    const learned = adaptive({ initial: 100, shadow: true });
+    const record = vi.spyOn(learned, 'record');
+    const execution = started(new TimeoutPolicy(learned));
+    await pass(7);
+    execution.commit();
+    await pass(50);
+    execution.settle(execution.last, true, 'the end');
+
+    expect(record.mock.calls).toEqual([[7]]);
+    expect(execution.outcomes).toEqual([[true, 'the end']]);
+  });
+
+  it('is nothing to a limit that is fixed', () => {
+    const execution = started(limit);
+    execution.commit();
+    execution.settle(execution.last, true, 'the end');
+
+    expect(execution.outcomes).toEqual([[true, 'the end']]);
+  });
+});
+
+describe('a fallback handler', () => {
+  it('is told, beside the attempt, what the framework says the call is about', () => {
+    const handler = vi.fn(() => 'instead');
+    const execution = started(new FallbackPolicy(handler));
+    vi.spyOn(execution, 'subject', 'get').mockReturnValue('the request');
+    execution.settle(execution.last, false, down);
+
+    expect(handler.mock.calls).toEqual([[down, expect.anything(), 'the request']]);
+  });
+});
 
 describe('an outcome of which something has left', () => {
   it('is not repeated, and retryIf is not asked', () => {
@@ -96,6 +138,21 @@ describe('an outcome of which something has left', () => {
     const execution = started(policy);
     policy.subscribe(() => (execution.committed = true));
     await pass(10);
+
+    expect(execution.last.signal.aborted).toBe(false);
+    execution.settle(execution.last, true, 'the end');
+    expect(execution.outcomes).toEqual([[true, 'the end']]);
+  });
+
+  it('is not cut by a deadline that was over before, and waited for input that was there', async () => {
+    const execution = new StreamedExecution(new TimeoutPolicy(100));
+    const deadline = Deadline.after(50);
+    deadline.keeper = { lifted: false, dueAt: Infinity, expire: () => {} };
+    execution.deadline = deadline;
+    execution.start();
+    vi.advanceTimersByTime(51);
+    execution.commit();
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
     expect(execution.last.signal.aborted).toBe(false);
     execution.settle(execution.last, true, 'the end');

@@ -10,6 +10,7 @@ import {
   optional,
   OutboundRateLimitPolicy,
   ResiliencePolicy,
+  ResilienceTimeoutError,
   RetryPolicy,
   TimeoutPolicy,
 } from './index.js';
@@ -34,6 +35,16 @@ describe('a timer that fires although it was stopped', () => {
     await pass(1_000);
 
     expect(call.value).toBe(reason);
+    expect(work).toHaveBeenCalledTimes(1);
+  });
+
+  it('begins no attempt of a call that a limit around it has ended', async () => {
+    const work = vi.fn(() => Promise.reject(new Error('down')));
+    const retry = new RetryPolicy({ attempts: 3, backoff: { delay: 50, factor: 1 } });
+    const call = outcomeOf(ResiliencePolicy.wrap(new TimeoutPolicy(20), retry).execute(work));
+    await pass(1_000);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(work).toHaveBeenCalledTimes(1);
   });
 
@@ -100,6 +111,18 @@ describe('a timer that fires although it was stopped', () => {
     await pass(50);
 
     expect(call.value).toBe(reason);
+    expect(work).not.toHaveBeenCalled();
+    expect(policy.available).toBe(1);
+  });
+
+  it('starts no call either that a limit around it has ended before its turn', async () => {
+    const policy = new OutboundRateLimitPolicy({ limit: 1, interval: 50, maxWait: 1_000 });
+    const work = vi.fn();
+    await policy.execute(() => 'takes the token');
+    const call = outcomeOf(ResiliencePolicy.wrap(new TimeoutPolicy(20), policy).execute(work));
+    await pass(50);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(work).not.toHaveBeenCalled();
     expect(policy.available).toBe(1);
   });

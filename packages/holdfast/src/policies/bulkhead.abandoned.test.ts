@@ -14,7 +14,43 @@ import { EventRecorder } from '../testing/index.js';
 
 useFakeClock();
 
+describe('the slot of a call whose attempts were given up one by one', () => {
+  it.each([true, false])('is given back once, however their work ends: held until settled %j', async (holds) => {
+    const bulkhead = new BulkheadPolicy({ maxConcurrent: 1, holdUntilSettled: holds });
+    const retry = new RetryPolicy({ attempts: 2, backoff: { delay: 0, factor: 1 } });
+    const work = new ManualWork();
+    const call = outcomeOf(ResiliencePolicy.wrap(bulkhead, retry, new TimeoutPolicy(100)).execute(work.run));
+    await pass(150);
+    expect(work.calls).toHaveLength(2);
+    work.call(0).answer('too late');
+    await microtasks();
+    expect(bulkhead).toMatchObject({ active: 1, abandoned: 0 });
+
+    work.call(1).answer('in time');
+    await microtasks();
+
+    expect(call).toEqual({ state: 'fulfilled', value: 'in time' });
+    expect(bulkhead).toMatchObject({ active: 0, abandoned: 0 });
+  });
+});
+
 describe('the slot of a call that was given up, with execute()', () => {
+  it('stays taken although the call had waited for it', async () => {
+    const bulkhead = new BulkheadPolicy({ maxConcurrent: 1, maxQueue: 1 });
+    const [first, work] = [new ManualWork(), new ManualWork()];
+    void bulkhead.execute(first.run);
+    const waiting = outcomeOf(ResiliencePolicy.wrap(new TimeoutPolicy(100), bulkhead).execute(work.run));
+    first.call(0).answer();
+    await pass(100);
+    expect(waiting.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(bulkhead.active).toBe(1);
+
+    work.call(0).answer();
+    await microtasks();
+
+    expect(bulkhead.active).toBe(0);
+  });
+
   it('stays taken until the work has ended', async () => {
     const bulkhead = new BulkheadPolicy({ maxConcurrent: 1 });
     const recorder = new EventRecorder(bulkhead);

@@ -6,8 +6,11 @@ import { WatchedController } from '../../test/watched-signal.js';
 import {
   BulkheadFullError,
   BulkheadPolicy,
+  CircuitBreakerPolicy,
+  FallbackPolicy,
   ResiliencePolicy,
   ResilienceTimeoutError,
+  RetryPolicy,
   TimeoutPolicy,
 } from '../index.js';
 import { EventRecorder } from '../testing/index.js';
@@ -22,6 +25,86 @@ function occupied(options: { maxQueue?: number; queueTimeout?: number } = {}) {
 
   return { bulkhead, work, occupant, free: () => work.call(0).answer() };
 }
+
+describe('a slot that comes when its call is over', () => {
+  it('goes on at once, and the work does not run, though both ended in the same tick', async () => {
+    const single = new BulkheadPolicy({ maxConcurrent: 1, maxQueue: 1, holdUntilSettled: false });
+    const policy = ResiliencePolicy.wrap(new TimeoutPolicy(100), single);
+    const work = new ManualWork();
+    const calls = [policy.execute(work.run), policy.execute(work.run)].map(outcomeOf);
+
+    vi.advanceTimersByTime(100);
+    await microtasks();
+
+    expect(calls.map(({ value }) => value)).toEqual([
+      expect.any(ResilienceTimeoutError),
+      expect.any(ResilienceTimeoutError),
+    ]);
+    expect(work.calls).toHaveLength(1);
+    expect(single).toMatchObject({ active: 0, queued: 0 });
+  });
+});
+
+describe('a listener of a refusal', () => {
+  it('that makes the caller leave ends the call: nothing around the bulkhead answers it any more', async () => {
+    const { bulkhead } = occupied({ maxQueue: 0 });
+    const handler = vi.fn(() => 'instead');
+    const controller = new AbortController();
+    bulkhead.subscribe(() => controller.abort('left'));
+
+    const call = outcomeOf(
+      ResiliencePolicy.wrap(new FallbackPolicy(handler), bulkhead).execute(() => 1, { signal: controller.signal }),
+    );
+    await microtasks();
+
+    expect(call).toEqual({ state: 'rejected', value: 'left' });
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  it('that makes the caller of a second attempt leave costs no slot of another call', async () => {
+    const bulkhead = new BulkheadPolicy({ maxConcurrent: 1 });
+    const controller = new AbortController();
+    const policy = ResiliencePolicy.wrap(new RetryPolicy({ backoff: { delay: 10, factor: 1 } }), bulkhead);
+    const down = (): Promise<never> => Promise.reject(new Error('down'));
+    const call = outcomeOf(policy.execute(down, { signal: controller.signal }));
+    await microtasks();
+    void bulkhead.execute(new ManualWork().run);
+    bulkhead.subscribe(() => controller.abort('left'));
+    await pass(10);
+
+    expect(call.value).toBe('left');
+    expect(bulkhead.active).toBe(1);
+  });
+});
+
+describe('the time after a wait in the queue', () => {
+  it('is no wait of a fallback that answers a call whose wait was too long', async () => {
+    const { bulkhead } = occupied({ queueTimeout: 10 });
+    const breaker = new CircuitBreakerPolicy();
+    const fallback = new FallbackPolicy(() => new Promise(() => {}));
+    const call = outcomeOf(ResiliencePolicy.wrap(breaker, new TimeoutPolicy(100), fallback, bulkhead).execute(() => 1));
+    await pass(100);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(breaker.stats).toMatchObject({ total: 1, failures: 1 });
+  });
+
+  it('is no wait of a second attempt, when the first was given up in the queue', async () => {
+    const { bulkhead, free } = occupied();
+    const breaker = new CircuitBreakerPolicy();
+    const retry = new RetryPolicy({ attempts: 2, backoff: { delay: 10, factor: 1 } });
+    const call = outcomeOf(
+      ResiliencePolicy.wrap(retry, breaker, new TimeoutPolicy(100), bulkhead).execute(() => new Promise(() => {})),
+    );
+    await pass(100);
+    expect(breaker.stats.total).toBe(0);
+    free();
+    await pass(110);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(breaker.stats).toMatchObject({ total: 1, failures: 1 });
+  });
+});
 
 describe('the queue of a bulkhead', () => {
   it('is served strictly in order, one call for each slot that is given back', async () => {

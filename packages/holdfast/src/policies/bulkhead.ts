@@ -288,7 +288,7 @@ class Waiter implements LimitTarget {
 
   stop(): void {
     this.lifted = true;
-    if (this.timer !== undefined) stopTimer(this.timer);
+    stopTimer(this.timer);
   }
 
   private goOn(): void {

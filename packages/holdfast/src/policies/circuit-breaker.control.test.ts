@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
-import { CircuitBreakerPolicy, CircuitOpenError } from '../index.js';
+import { CircuitBreakerPolicy, CircuitOpenError, FallbackPolicy, ResiliencePolicy } from '../index.js';
 import { EventRecorder } from '../testing/index.js';
 import type { CircuitBreakerOptions } from './circuit-breaker-options.js';
 
@@ -164,6 +164,24 @@ describe('what a breaker tells', () => {
 
     expect(breaker.state).toBe('open');
     expect(report).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a listener of a refusal', () => {
+  it('that makes the caller leave ends the call: nothing around the breaker answers it any more', async () => {
+    const breaker = new CircuitBreakerPolicy();
+    const handler = vi.fn(() => 'instead');
+    const controller = new AbortController();
+    breaker.trip();
+    breaker.subscribe(() => controller.abort('left'));
+
+    const call = outcomeOf(
+      ResiliencePolicy.wrap(new FallbackPolicy(handler), breaker).execute(() => 1, { signal: controller.signal }),
+    );
+    await microtasks();
+
+    expect(call).toEqual({ state: 'rejected', value: 'left' });
+    expect(handler).not.toHaveBeenCalled();
   });
 });
 

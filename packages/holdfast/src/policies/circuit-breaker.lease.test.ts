@@ -139,6 +139,18 @@ describe('the lease of a probe', () => {
     expect(breaker.state).toBe('open');
   });
 
+  it('makes a lost probe one that failed, and no slow one', async () => {
+    const rates = { slowCallDuration: 100, slowCallRateThreshold: 50, failureRateThreshold: 100 };
+    const breaker = await halfOpen({ halfOpenMaxCalls: 2, probeLease: 500, ...rates });
+    void breaker.execute(new ManualWork().run);
+    await pass(500);
+    expect(breaker.state).toBe('half-open');
+
+    expect(await errorOf(breaker.execute(() => Promise.reject(outage)))).toBe(outage);
+
+    expect(breaker.state).toBe('open');
+  });
+
   it('ends for each probe by itself', async () => {
     const breaker = await halfOpen({ halfOpenMaxCalls: 3, failureRateThreshold: 60, probeLease: 500 });
     const work = new ManualWork();

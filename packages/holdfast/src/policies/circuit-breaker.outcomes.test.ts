@@ -211,6 +211,26 @@ describe('a recordIf that cannot decide', () => {
   });
 });
 
+describe('a recordIf that throws for a call which a timeout around the breaker has cut', () => {
+  it('is reported, since the error of the timeout is the outcome, and the call counts as failed', async () => {
+    const printed = vi.spyOn(console, 'error').mockReturnValue();
+    const flaw = new Error('confused');
+    const breaker = touchy({
+      name: 'carrier',
+      recordIf: () => {
+        throw flaw;
+      },
+    });
+    const call = outcomeOf(ResiliencePolicy.wrap(new TimeoutPolicy(100), breaker).execute(new ManualWork().run));
+
+    await pass(100);
+
+    expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(printed.mock.calls).toEqual([['recordIf of circuit breaker "carrier" failed', flaw]]);
+    expect(breaker.state).toBe('open');
+  });
+});
+
 describe('a call that its caller gives up', () => {
   it('does not count, whatever recordIf says and whatever the work does then', async () => {
     const breaker = touchy({ recordIf: () => true });

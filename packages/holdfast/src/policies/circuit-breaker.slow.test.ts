@@ -198,6 +198,50 @@ describe('a slow call in flight', () => {
   });
 });
 
+describe('the end of a call', () => {
+  it('that was slow in an earlier era leaves the count of this one alone', async () => {
+    const breaker = lagging({ minimumCalls: 10 });
+    const work = new ManualWork();
+    const old = breaker.execute(work.run);
+    await pass(100);
+    expect(breaker.stats.slowCalls).toBe(1);
+    breaker.reset();
+    work.call(0).answer();
+    await old;
+
+    expect(breaker.stats).toMatchObject({ total: 0, slowCalls: 0, slowCallRate: 0 });
+  });
+
+  it('opens a breaker when it completes minimumCalls with slow ones in flight, though it was quick itself', async () => {
+    const breaker = lagging({ slowCallRateThreshold: 50 });
+    const recorder = new EventRecorder(breaker);
+    const work = new ManualWork();
+    void breaker.execute(work.run);
+    await pass(100);
+
+    await breaker.execute(() => 'quick');
+
+    expect(recorder.types).toEqual(['circuit-open']);
+  });
+});
+
+describe('a failure rate that rises because good calls leave the window', () => {
+  it('opens nothing before a call has ended or become slow', async () => {
+    const breaker = lagging({ minimumCalls: 2, slidingWindow: { type: 'time', size: 1_000 } });
+    await breaker.execute(() => 1);
+    await breaker.execute(() => 2);
+    await breaker.execute(() => 3);
+    await pass(500);
+    for (let call = 0; call < 2; call++) await errorOf(breaker.execute(() => Promise.reject(outage)));
+    await pass(500);
+
+    expect(breaker.stats).toMatchObject({ total: 2, failureRate: 100 });
+    expect(breaker.state).toBe('closed');
+    await breaker.execute(() => 4);
+    expect(breaker.state).toBe('open');
+  });
+});
+
 describe('slow probes', () => {
   it('open the breaker again at slowCallRateThreshold', async () => {
     const breaker = lagging({ halfOpenMaxCalls: 2, slowCallRateThreshold: 50 });

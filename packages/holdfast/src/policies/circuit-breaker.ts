@@ -117,13 +117,13 @@ export class CircuitBreakerPolicy extends StagePolicy {
     if (permit === undefined) return true;
 
     execution.setFrame(at, undefined);
-    if (this.isTimed && permit instanceof TrackedPermit && permit.era === this.era) this.inFlight.remove(permit);
+    if (permit instanceof TrackedPermit && permit.era === this.era) this.inFlight.remove(permit);
     const failed = execution.ok ? false : this.judge(execution, permit);
     if (permit.era !== this.era) return true;
 
     if (this.era.state === 'closed') {
       if (failed !== undefined) this.record(execution, permit, failed);
-    } else if (this.era.state === 'half-open') {
+    } else {
       this.settleProbe(execution, permit, failed);
     }
     return true;
@@ -167,13 +167,14 @@ export class CircuitBreakerPolicy extends StagePolicy {
   /** Does what the time that has passed asks for. */
   private catchUp(time: number, source: string | undefined): void {
     const { era } = this;
+    const { slowCallDuration } = this.options;
     if (era.state === 'open' && time >= era.until) {
       this.change({ state: 'half-open', probes: new ProbePeriod(this.options) }, source);
     } else if (era.state === 'half-open') {
       era.probes.revokeOverdue(time);
       this.decide(era.probes, time, source);
-    } else if (era.state === 'closed' && this.options.slowCallDuration !== undefined) {
-      this.inFlight.advance(time, this.options.slowCallDuration);
+    } else if (slowCallDuration !== undefined) {
+      this.inFlight.advance(time, slowCallDuration);
       if (this.inFlight.slow > 0) this.checkRates(time, source);
     }
   }
@@ -199,9 +200,8 @@ export class CircuitBreakerPolicy extends StagePolicy {
   }
 
   private record(execution: Execution, permit: Permit, failed: boolean): void {
-    const { slowCallDuration } = this.options;
     const time = this.isTimed ? now() : 0;
-    const slow = slowCallDuration !== undefined && time - permit.enteredAt >= slowCallDuration;
+    const slow = this.wasSlow(permit, time);
     const isFine = !failed && !slow;
     this.window.record(isFine ? FINE : { failed, slow }, time);
     this.failuresInARow = failed ? this.failuresInARow + 1 : 0;
@@ -221,7 +221,7 @@ export class CircuitBreakerPolicy extends StagePolicy {
     const fails =
       total >= options.minimumCalls && percentage(window.failures(time), total) >= options.failureRateThreshold;
     const slow = window.slow(time) + slowInFlight;
-    const lags = slow > 0 && percentage(slow, total + slowInFlight) >= (options.slowCallRateThreshold ?? Infinity);
+    const lags = percentage(slow, total + slowInFlight) >= (options.slowCallRateThreshold ?? Infinity);
     if (fails || lags) this.open(now(), source);
   }
 
@@ -229,12 +229,14 @@ export class CircuitBreakerPolicy extends StagePolicy {
     if (this.era.state !== 'half-open') return;
 
     const { probes } = this.era;
-    const { slowCallDuration } = this.options;
     const time = now();
-    const slow = slowCallDuration !== undefined && time - permit.enteredAt >= slowCallDuration;
     probes.revokeOverdue(time);
-    probes.settle(permit, failed === undefined ? undefined : { failed, slow });
+    probes.settle(permit, failed === undefined ? undefined : { failed, slow: this.wasSlow(permit, time) });
     this.decide(probes, time, execution.source);
+  }
+
+  private wasSlow({ enteredAt }: Permit, time: number): boolean {
+    return time - enteredAt >= (this.options.slowCallDuration ?? Infinity);
   }
 
   private decide(probes: ProbePeriod, time: number, source: string | undefined): void {

@@ -19,6 +19,25 @@ const reason = new Error('the caller left');
 
 useFakeClock();
 
+describe('the attempt that a handler is told', () => {
+  it('is the one that the fallback stands in, of retries inside of each other too', async () => {
+    const told: number[] = [];
+    const handler: FallbackHandler = (_error, { attempt }) => {
+      told.push(attempt);
+      throw down;
+    };
+    const twice = { attempts: 2, backoff: { delay: 0, factor: 1 } };
+    const retries = [new RetryPolicy(twice), new RetryPolicy(twice)];
+    const call = outcomeOf(
+      ResiliencePolicy.wrap(...retries, new FallbackPolicy(handler)).execute(() => Promise.reject(down)),
+    );
+    await pass(10);
+
+    expect(call.value).toBe(down);
+    expect(told).toEqual([1, 2, 1, 2]);
+  });
+});
+
 describe('a fallback', () => {
   it('answers for what failed', async () => {
     await expect(new FallbackPolicy(() => 'flat rate').execute(() => Promise.reject(down))).resolves.toBe('flat rate');

@@ -55,7 +55,7 @@ export class ProbePeriod {
     const { halfOpenMaxCalls: all, failureRateThreshold, slowCallRateThreshold = Infinity } = this.#options;
     const missing = all - this.#finished;
     if ((this.#failed * 100) / all >= failureRateThreshold) return 'open';
-    if (this.#slow > 0 && (this.#slow * 100) / all >= slowCallRateThreshold) return 'open';
+    if ((this.#slow * 100) / all >= slowCallRateThreshold) return 'open';
 
     const failuresAtMost = ((this.#failed + missing) * 100) / all;
     const slowAtMost = ((this.#slow + missing) * 100) / all;

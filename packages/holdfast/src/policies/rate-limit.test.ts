@@ -19,6 +19,94 @@ function startsOf(limit: OutboundRateLimitPolicy) {
   return { starts, call };
 }
 
+/** Timers that fire when the test says so: those of an event loop that is held until then. */
+function holdTimers(): { fireDue: () => void; dueIn: () => number[] } {
+  const timers = new Map<number, { readonly at: number; readonly fire: () => void }>();
+  let last = 0;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+    fire: (target: unknown) => void,
+    ms: number,
+    target: unknown,
+  ) => {
+    timers.set(++last, { at: Date.now() + ms, fire: () => fire(target) });
+    return last;
+  }) as never);
+  vi.spyOn(globalThis, 'clearTimeout').mockImplementation(((id: number) => void timers.delete(id)) as never);
+
+  return {
+    dueIn: () => [...timers.values()].map(({ at }) => at - Date.now()),
+    fireDue: () => {
+      for (const [id, { at, fire }] of timers) {
+        if (at > Date.now() || !timers.delete(id)) continue;
+        fire();
+      }
+    },
+  };
+}
+
+describe('turns that have all come while the event loop was held', () => {
+  it('are given in order, as there are tokens, and calls that come then wait behind them', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 20, maxWait: 40 });
+    const { starts, call } = startsOf(limit);
+    const { fireDue, dueIn } = holdTimers();
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) call(name);
+    await microtasks();
+    expect(starts).toEqual({ a: 0, b: 0 });
+    vi.setSystemTime(START + 100);
+    fireDue();
+    await microtasks();
+
+    expect(starts).toEqual({ a: 0, b: 0, c: 100, d: 100 });
+    expect(dueIn()).toEqual([10]);
+    for (const name of ['g', 'h']) call(name);
+    expect(dueIn()).toEqual([10, 30, 40]);
+    expect(await errorOf(limit.execute(() => 1))).toMatchObject({ retryAfterMs: 50 });
+
+    // The first token comes at 110 and is taken late: the next one is half there.
+    for (const at of [115, 120, 130, 140]) {
+      vi.setSystemTime(START + at);
+      fireDue();
+      await microtasks();
+    }
+    expect(starts).toEqual({ a: 0, b: 0, c: 100, d: 100, e: 115, f: 120, g: 130, h: 140 });
+    expect(dueIn()).toEqual([]);
+    expect(limit.available).toBe(0);
+  });
+});
+
+describe('calls that are given up while they wait', () => {
+  it('after their turns have come at once leave a timer only as long as another one waits for its token', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 30 });
+    const { starts, call } = startsOf(limit);
+    const { fireDue, dueIn } = holdTimers();
+    const controllers = [new AbortController(), new AbortController()];
+    for (const name of ['a', 'b']) call(name);
+    controllers.forEach(({ signal }, index) => call(`given up ${index}`, signal));
+    vi.setSystemTime(START + 100);
+    fireDue();
+    expect(dueIn()).toEqual([10]);
+
+    controllers[0]!.abort();
+    expect(dueIn()).toEqual([10]);
+    controllers[1]!.abort();
+    expect(dueIn()).toEqual([]);
+    expect(starts).toEqual({ a: 0, b: 100 });
+  });
+
+  it('leave their turns in order, whoever of them leaves first', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' }));
+    const controllers = Array.from({ length: 3 }, () => new AbortController());
+    call('first');
+    controllers.forEach(({ signal }, index) => call(`given up ${index}`, signal));
+    call('last');
+    for (const controller of controllers.toReversed()) controller.abort();
+    for (const name of ['x', 'y', 'z']) call(name);
+    await pass(400);
+
+    expect(starts).toEqual({ first: 0, x: 100, y: 200, z: 300, last: 400 });
+  });
+});
+
 describe('an outbound rate limit', () => {
   it('starts full and refuses what is above its limit, with the wait that would have helped', async () => {
     const limit = new OutboundRateLimitPolicy({ name: 'partner', limit: 3, interval: '1s' });
@@ -67,6 +155,7 @@ describe('an outbound rate limit', () => {
     [1, 30 * 86_400_000, 30 * 86_400_000],
     [5, 7 * 86_400_000, 120_960_000],
     [1_000_000, 1_000, 1],
+    [1_000, 30 * 86_400_000, 2_592_000],
   ])('of %d per %d ms has its next token after exactly %d ms', async (limit, interval, wait) => {
     const policy = new OutboundRateLimitPolicy({ limit, interval });
     for (let call = 0; call < limit; call++) void policy.execute(() => 1);
@@ -77,6 +166,17 @@ describe('an outbound rate limit', () => {
     expect(await errorOf(policy.execute(() => 1))).toMatchObject({ retryAfterMs: 1 });
     await pass(1);
     expect(await policy.execute(() => 'next')).toBe('next');
+  });
+
+  it('loses nothing to rounding either when a token takes many of them', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 10_000, interval: 1e10 });
+    for (let call = 0; call < 10_000; call++) void limit.execute(() => 1);
+
+    for (let tenth = 1; tenth <= 10; tenth++) {
+      expect(limit.available).toBe(0);
+      await pass(1e5);
+    }
+    expect(limit.available).toBe(1);
   });
 
   it('loses nothing to rounding over many small steps of time', async () => {

@@ -13,6 +13,17 @@ const reason = new Error('the caller left');
 useFakeClock();
 
 describe('a retry whose caller leaves', () => {
+  it('inside of retryIf has no wait asked for', async () => {
+    const controller = new AbortController();
+    const backoff = vi.fn(() => 10);
+    const policy = new RetryPolicy({ retryIf: () => (controller.abort(reason), true), backoff });
+    const call = outcomeOf(policy.execute(() => Promise.reject(down), { signal: controller.signal }));
+    await microtasks();
+
+    expect(call).toEqual({ state: 'rejected', value: reason });
+    expect(backoff).not.toHaveBeenCalled();
+  });
+
   it('during the wait rejects at once with the reason, after one call, and its timer is gone', async () => {
     const controller = new WatchedController();
     const downstream = new ScriptedDownstream([{ fail: 503 }]);

@@ -159,10 +159,10 @@ export class RetryPolicy extends StagePolicy {
     const { backoff, retryAfter } = this.options;
     try {
       const delayMs = backoff.delayMs(failed, error);
-      const hintMs = retryAfter && !execution.ok ? retryAfterHint(error) : undefined;
-      if (hintMs !== undefined && hintMs > backoff.longestHintMs) return undefined;
+      const hintMs = (retryAfter && !execution.ok ? retryAfterHint(error) : undefined) ?? 0;
+      if (hintMs > backoff.longestHintMs) return undefined;
 
-      const waitMs = Math.max(delayMs, hintMs ?? 0);
+      const waitMs = Math.max(delayMs, hintMs);
       return fits(waitMs, execution) ? waitMs : undefined;
     } catch (flaw) {
       execution.replaceByFlaw(flaw);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSlidingWindow, resolveSlidingWindow, type Outcome, type SlidingWindow } from './sliding-window.js';
+import { createSlidingWindow, FINE, resolveSlidingWindow, type Outcome, type SlidingWindow } from './sliding-window.js';
 
 const success: Outcome = { failed: false, slow: false };
 const failure: Outcome = { failed: true, slow: false };
@@ -17,6 +17,27 @@ const counted = (outcomes: readonly Outcome[]): number[] => [
   outcomes.filter((outcome) => outcome.failed).length,
   outcomes.filter((outcome) => outcome.slow).length,
 ];
+
+describe.each([
+  { type: 'count', size: 2 },
+  { type: 'time', size: 1_000 },
+] as const)('a window by $type', (options) => {
+  it.each([
+    ['failed', failure],
+    ['was slow', slowSuccess],
+    ['failed slowly', slowFailure],
+  ])('is spotless until a call %s, and again when that one has left it', (_what, outcome) => {
+    const window = createSlidingWindow(options);
+    window.record(FINE, 0);
+    expect(window.isSpotless(0)).toBe(true);
+    expect(countsOf(window, 0)).toEqual([1, 0, 0]);
+
+    window.record(outcome, 0);
+    expect(window.isSpotless(0)).toBe(false);
+    for (let call = 0; call < 2; call++) window.record(FINE, 1_000);
+    expect(window.isSpotless(1_000)).toBe(true);
+  });
+});
 
 describe('a count window', () => {
   it.each([1, 2, 31, 32, 33, 64, 100])('of %d calls holds the last ones, in any mix', (size) => {

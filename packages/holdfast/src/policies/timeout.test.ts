@@ -1,17 +1,58 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
-import { microtasks, outcomeOf } from '../../test/outcome.js';
+import { microtasks, Outcome, outcomeOf } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
-import { ResilienceTimeoutError } from '../errors.js';
+import { DeadlineExceededError, ResilienceTimeoutError } from '../errors.js';
 import { EventRecorder, ScriptedDownstream } from '../testing/index.js';
+import { BudgetPolicy } from './budget.js';
 import { CircuitBreakerPolicy } from './circuit-breaker.js';
+import { FallbackPolicy } from './fallback.js';
 import { ResiliencePolicy } from '../policy.js';
 import { TimeoutPolicy, type TimeoutOptions } from './timeout.js';
 
 const reason = new Error('the caller left');
 
 useFakeClock();
+
+describe('a limit that is asked for before each attempt', () => {
+  it('may not be a promise', async () => {
+    const policy = new TimeoutPolicy((() => Promise.resolve(5)) as never);
+
+    await expect(policy.execute(() => 1)).rejects.toThrow(
+      'timeout returned a Promise. Return a duration from it, without waiting.',
+    );
+  });
+
+  it('ends a call whose caller leaves while it is asked for, though it throws then', async () => {
+    const controller = new AbortController();
+    const handler = vi.fn(() => 'instead');
+    const policy = new TimeoutPolicy(() => {
+      controller.abort(reason);
+      throw new Error('no limit');
+    });
+    const around = ResiliencePolicy.wrap(new FallbackPolicy(handler, { handleIf: () => true }), policy);
+    const call = outcomeOf(around.execute(() => 1, { signal: controller.signal }));
+    await microtasks();
+
+    expect(call).toEqual({ state: 'rejected', value: reason });
+    expect(handler).not.toHaveBeenCalled();
+  });
+});
+
+describe('a limit of the same moment as a deadline whose call is over', () => {
+  it('leaves the end to the deadline, a millisecond after it', async () => {
+    let inner = new Outcome();
+    await new BudgetPolicy(100).execute(() => {
+      inner = outcomeOf(new TimeoutPolicy(100).execute(() => new Promise(() => {})));
+    });
+
+    await pass(100);
+    expect(inner.state).toBe('pending');
+    await pass(1);
+    expect(inner.value).toBeInstanceOf(DeadlineExceededError);
+  });
+});
 
 describe('a limit', () => {
   it('leaves work alone that takes less', async () => {
@@ -247,6 +288,8 @@ describe('the options of a limit', () => {
     [{ timeout: 5, name: '' }, /^name: expected a name/],
     [{ timeout: 5, name: null }, /^name: expected a name/],
     [{ timeoutMs: 5 }, /^timeoutMs: unknown option\. Did you mean "timeout"\?/],
+    [{ timeout: { record: () => {} } }, /^Invalid duration an object/],
+    [{ timeout: { recordCut: () => {} } }, /^Invalid duration an object/],
     [null, /expected an options object, got null/],
     [[5], /expected an options object, got an array/],
   ])('%j are refused', (options, message) => {

@@ -7,6 +7,8 @@ export const LEAST_SCORE = 90;
 /** Statuses of a mutant that a test has noticed: a run that never ends is one. */
 const NOTICED = ['Killed', 'Timeout'];
 const UNNOTICED = ['Survived', 'NoCoverage'];
+/** A mutant with which the tests ran, but broke outside of any test: nobody knows which. */
+const UNKNOWN = ['RuntimeError'];
 
 /**
  * @typedef {object} Position Counted from 1.
@@ -39,6 +41,7 @@ const UNNOTICED = ['Survived', 'NoCoverage'];
  * @property {Mutant[]} unlisted Survivors that nothing explains.
  * @property {Listed[]} stale Listed survivors that a test notices by now, or that exist no more.
  * @property {Mutant[]} timedOut Taken for noticed; each should be a run that never ends.
+ * @property {Mutant[]} unknown Mutants that count as neither.
  */
 
 /**
@@ -59,7 +62,7 @@ export function mutantsOf(file, { source, mutants }) {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const offset = (/** @type {Position} */ { line, column }) =>
     ts.getPositionOfLineAndCharacter(tree, line - 1, column - 1);
-  const ran = mutants.filter(({ status }) => NOTICED.includes(status) || UNNOTICED.includes(status));
+  const ran = mutants.filter(({ status }) => [...NOTICED, ...UNNOTICED, ...UNKNOWN].includes(status));
   const inOrder = ran.toSorted((a, b) => offset(a.location.start) - offset(b.location.start));
 
   return numbered(
@@ -119,7 +122,11 @@ function nameOf(node) {
     ts.isPropertyDeclaration(node) ||
     ts.isPropertyAssignment(node);
 
-  return names && node.name !== undefined ? node.name.getText() : undefined;
+  // A pattern that takes an object apart names nothing by itself.
+  const { name } = names ? node : { name: undefined };
+  if (name === undefined || ts.isObjectBindingPattern(name) || ts.isArrayBindingPattern(name)) return undefined;
+
+  return name.getText();
 }
 
 /**
@@ -136,6 +143,7 @@ export function judge(mutants, listed) {
     unlisted: survivors.filter((mutant) => !known.has(key(mutant))),
     stale: listed.filter((entry) => !alive.has(key(entry))),
     timedOut: mutants.filter(({ status }) => status === 'Timeout'),
+    unknown: mutants.filter(({ status }) => UNKNOWN.includes(status)),
   };
 }
 
@@ -145,13 +153,13 @@ export function judge(mutants, listed) {
  * @returns {Score}
  */
 export function scoreOf(mutants, listed) {
-  const { unlisted, timedOut } = judge(mutants, listed);
+  const { unlisted, timedOut, unknown } = judge(mutants, listed);
   const noticed = mutants.filter(({ status }) => NOTICED.includes(status)).length;
 
   return {
     noticed,
     timedOut: timedOut.length,
-    listed: mutants.length - noticed - unlisted.length,
+    listed: mutants.length - noticed - unlisted.length - unknown.length,
     unlisted: unlisted.length,
   };
 }

@@ -63,12 +63,15 @@ describe('a mutant', () => {
     ]);
   });
 
-  it.each(['CompileError', 'RuntimeError', 'Ignored', 'Pending'])(
-    'that is reported as %s never ran, and is none',
-    (status) => {
-      expect(identities([mutant('5', '6', { status })])).toEqual([]);
-    },
-  );
+  it('of what an object is taken apart into is known by the names around that', () => {
+    const source = 'function read(options: Options) { const { name = 5 } = options; return name; }';
+
+    expect(identities([mutant('5', '6', { source })], source)).toEqual([expect.objectContaining({ within: 'read' })]);
+  });
+
+  it.each(['CompileError', 'Ignored', 'Pending'])('that is reported as %s never ran, and is none', (status) => {
+    expect(identities([mutant('5', '6', { status })])).toEqual([]);
+  });
 });
 
 describe('the verdict', () => {
@@ -112,6 +115,16 @@ describe('the verdict', () => {
 
   it('names those that ran out of time', () => {
     expect(judge(all, []).timedOut).toEqual([endless]);
+  });
+
+  it('names those that broke the tests outside of a test, which count as neither noticed nor survivors', () => {
+    const [broken] = mutantsOf('gate.ts', {
+      source: SOURCE,
+      mutants: [mutant('5', '7', { status: 'RuntimeError' })],
+    }) as [Survivor];
+
+    expect(judge([...all, broken], [])).toMatchObject({ unlisted: [survivor, uncovered], unknown: [broken] });
+    expect(scoreOf([...all, broken], [])).toEqual(scoreOf(all, []));
   });
 
   it('counts a listed survivor as one that was not noticed', () => {

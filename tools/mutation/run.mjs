@@ -85,9 +85,10 @@ function say(title, mutants) {
  * @returns {boolean} Whether every survivor is listed and the score is high enough.
  */
 function tell(mutants, listed) {
-  const { unlisted, stale, timedOut } = judge(mutants, listed);
+  const { unlisted, stale, timedOut, unknown } = judge(mutants, listed);
   const percent = percentOf([scoreOf(mutants, listed)]);
   say('Ran out of time (each should be a run that never ends):', timedOut.map(shown));
+  say('Broke the tests outside of a test, and count as neither:', unknown.map(shown));
   say('Listed, but noticed by now or gone:', stale.map(shown));
   say('Survived, and not listed:', unlisted.map(shown));
   process.stdout.write(

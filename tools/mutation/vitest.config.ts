@@ -11,7 +11,7 @@ const freshModules = fileURLToPath(new URL('fresh-modules.ts', import.meta.url))
 const SLOW = ['src/**/*memory.node.test.ts', 'src/**/*.sockets.node.test.ts', 'src/**/*.property.test.ts'];
 
 /** Tests of real time fail on a busy machine, whatever the mutant; those of stalls need a process of their own as well. */
-const REAL_TIME = ['src/**/*.stall.node.test.ts'];
+const REAL_TIME = ['src/**/*.stall.node.test.ts', 'src/async-context.node.test.ts'];
 
 /** Tests whose subject is another file, and which start servers or programs. */
 const ELSEWHERE = [
@@ -30,7 +30,7 @@ export default defineConfig({
     exclude: [...SLOW, ...REAL_TIME, ...ELSEWHERE],
     isolate: false,
     // What a mutant counts in its runs is slow; a test that fails for its slowness would count as one that notices.
-    testTimeout: 10_000,
+    testTimeout: 20_000,
     setupFiles: [freshModules, engine.test?.setupFiles ?? []].flat(),
     sequence: { sequencer: ClosestFirst },
   },

@@ -5,6 +5,7 @@ import type { Attempt } from './attempt.js';
 import { Deadline } from './deadline.js';
 import { Execution, type ExecuteOptions, type Work } from './execution.js';
 import { Pipeline } from './pipeline.js';
+import { host } from '#host';
 import { FallbackPolicy } from './policies/fallback.js';
 import { RetryPolicy } from './policies/retry.js';
 import { TimeoutPolicy } from './policies/timeout.js';
@@ -150,10 +151,13 @@ describe('an outcome of which something has left', () => {
     deadline.keeper = { lifted: false, dueAt: Infinity, expire: () => {} };
     execution.deadline = deadline;
     execution.start();
-    vi.advanceTimersByTime(51);
+    const pending: (() => void)[] = [];
+    vi.spyOn(host, 'afterPendingInput').mockImplementation((callback) => void pending.push(callback));
+    await pass(51);
     execution.commit();
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    for (const callback of pending) callback();
 
+    expect(pending).toHaveLength(1);
     expect(execution.last.signal.aborted).toBe(false);
     execution.settle(execution.last, true, 'the end');
     expect(execution.outcomes).toEqual([[true, 'the end']]);

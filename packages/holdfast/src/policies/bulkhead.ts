@@ -252,7 +252,7 @@ class Waiter implements LimitTarget {
   lifted = false;
   dueAt = Infinity;
   private timer: Timer = undefined;
-  private wake: () => void = () => {};
+  private wake: (waiter: Waiter) => void = goOn;
   private readonly bulkhead: BulkheadPolicy;
 
   constructor(bulkhead: BulkheadPolicy, execution: Execution, at: number) {
@@ -263,8 +263,8 @@ class Waiter implements LimitTarget {
 
   wait(queueTimeoutMs: number | undefined): void {
     // The call goes on in a continuation of its own, in its caller's async context and not in that of whoever
-    // gives the slot back.
-    void new Promise<void>((resolve) => (this.wake = resolve)).then(() => this.goOn());
+    // gives the slot back. It is told of the waiter, so that one function does for all who wait.
+    void new Promise<Waiter>((resolve) => (this.wake = resolve)).then(goOn);
     if (queueTimeoutMs === undefined) return;
 
     this.dueAt = now() + queueTimeoutMs;
@@ -276,7 +276,7 @@ class Waiter implements LimitTarget {
     this.isGranted = true;
     this.stop();
     this.execution.markWaiting(false);
-    this.wake();
+    this.wake(this);
   }
 
   expire(): void {
@@ -290,13 +290,15 @@ class Waiter implements LimitTarget {
     this.lifted = true;
     stopTimer(this.timer);
   }
+}
 
-  private goOn(): void {
-    if (this.execution.frame(this.at) !== this) return;
+/** A call that was granted the slot goes on, unless it has left meanwhile. */
+function goOn(waiter: Waiter): void {
+  const { execution, at } = waiter;
+  if (execution.frame(at) !== waiter) return;
 
-    this.execution.setFrame(this.at, HELD);
-    this.execution.proceed(this.at + 1);
-  }
+  execution.setFrame(at, HELD);
+  execution.proceed(at + 1);
 }
 
 /**

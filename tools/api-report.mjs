@@ -4,9 +4,13 @@ import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-ex
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const { values, positionals: named } = parseArgs({
+  options: { check: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 const packages = named.length > 0 ? named : ['packages/holdfast', 'packages/resilience', 'packages/idempotency'];
 
 /**
@@ -112,7 +116,7 @@ function strays(folder, entries) {
     .map((file) => join(api, file));
 }
 
-const checkOnly = process.argv.includes('--check');
+const checkOnly = values.check;
 let failed = false;
 for (const folder of packages) {
   mkdirSync(join(root, folder, 'api'), { recursive: true });

@@ -1,17 +1,13 @@
 // Removes what was built, so that no output of a renamed source is left to be published.
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pathTo } from './readme.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const { workspaces } = JSON.parse(readFileSync(pathTo('package.json'), 'utf8'));
 const built = [
-  'packages/holdfast/dist',
-  'packages/resilience/dist',
-  'packages/idempotency/dist',
+  ...workspaces.map((/** @type {string} */ folder) => `${folder}/dist`),
   'packages/idempotency/proof/dist',
-  'examples/shop/dist',
-  'bench/dist',
   '.cache',
 ];
 
-await Promise.all(built.map((folder) => rm(join(root, folder), { recursive: true, force: true })));
+await Promise.all(built.map((folder) => rm(pathTo(folder), { recursive: true, force: true })));

@@ -14,7 +14,10 @@ const SOAKS = {
 const given = process.argv.slice(2);
 const name = given[0] === undefined || given[0].startsWith('-') ? 'page' : String(given.shift());
 const soak = SOAKS[name];
-if (soak === undefined) throw new TypeError(`${name}: expected one of ${Object.keys(SOAKS).join(', ')}.`);
+if (soak === undefined) {
+  console.error(`${name}: expected one of ${Object.keys(SOAKS).join(', ')}.`);
+  process.exit(1);
+}
 
 const program = fileURLToPath(new URL(`../${soak.file}`, import.meta.url));
 const { status } = spawnSync(process.execPath, [program, ...soak.args, ...given], { stdio: 'inherit' });

@@ -1,5 +1,6 @@
 import { readCommandLine, type Command } from './command-line.js';
 import { measuredNode, reportedNodes } from './measured-node.js';
+import { readOrExit } from './read-or-exit.js';
 import { rewriteReport, writeReport } from './report/write.js';
 import type { Row } from './row.js';
 import { runRow, type RunResult } from './run-row.js';
@@ -82,7 +83,7 @@ function tell({ lines, broken, node }: Outcome): void {
 }
 
 async function main(): Promise<void> {
-  const command = readCommandLine(process.argv.slice(2));
+  const command = readOrExit(readCommandLine);
   if (command.rewrite) return rewriteReport();
 
   const outcomes = await measure(command);

@@ -1,8 +1,12 @@
 import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 import { GUARANTEES } from './guarantees/index.js';
 import { absence, LIBRARIES } from './libraries.js';
 import { comparisonPage, guaranteesPage, resultsPage } from './pages.js';
 import { resultsOf, type LibraryResults } from './results.js';
+
+// Read before anything runs: of an option that is misspelt, nothing should be written.
+const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
 
 const results: LibraryResults[] = [];
 const absent: string[] = [];
@@ -16,7 +20,7 @@ const date = new Date().toISOString().slice(0, 10);
 const measured = { guarantees: GUARANTEES, results, absent, date };
 const report = resultsPage(measured);
 console.log(report);
-if (!process.argv.includes('--dry-run')) {
+if (!values['dry-run']) {
   await writeFile(new URL('../../docs/guarantees.md', import.meta.url), guaranteesPage());
   if (absent.length === 0) {
     await writeFile(new URL('../RESULTS.md', import.meta.url), report);

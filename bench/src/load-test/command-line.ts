@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readSeed } from '../simulate/command-line.js';
+import { readWholeNumber, type Range } from '../whole-number.js';
 import { FAULTS, type Fault } from './faults.js';
 
 export interface Command {
@@ -13,9 +14,8 @@ export interface Command {
   readonly write: boolean;
 }
 
-const LEAST_SECONDS = 6;
 /** All that happens is kept until it is judged. */
-const MOST_SECONDS = 600;
+const SECONDS: Range = { least: 6, most: 600 };
 
 /**
  * `--seed`, `--seconds`, `--fault`, `--plot` with the file that is drawn, and `--write`.
@@ -33,11 +33,7 @@ export function readCommandLine(args: readonly string[]): Command {
       write: { type: 'boolean', default: false },
     },
   });
-  const seconds = Number(values.seconds);
-  if (!Number.isInteger(seconds) || seconds < LEAST_SECONDS || seconds > MOST_SECONDS) {
-    const range = `${LEAST_SECONDS} to ${MOST_SECONDS}`;
-    throw new TypeError(`--seconds: expected a whole number from ${range}, got ${JSON.stringify(values.seconds)}.`);
-  }
+  const seconds = readWholeNumber('seconds', values.seconds, SECONDS);
   const { fault, plot, write } = values;
   if (fault !== undefined && !FAULTS.includes(fault as Fault)) {
     throw new TypeError(`--fault: expected one of ${FAULTS.join(', ')}, got ${JSON.stringify(fault)}.`);

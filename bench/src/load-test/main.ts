@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readOrExit } from '../read-or-exit.js';
 import { readCommandLine } from './command-line.js';
 import { judge } from './judge/judge.js';
 import { holds, type Verdict } from './judge/verdict.js';
@@ -21,7 +22,7 @@ function lineOf(verdict: Verdict): string {
   return `${holds(verdict) ? sure : 'FAILS '}  ${sentence}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}.`;
 }
 
-const { seed, seconds, fault, plot, write } = readCommandLine(process.argv.slice(2));
+const { seed, seconds, fault, plot, write } = readOrExit(readCommandLine);
 process.stderr.write(`Load for ${seconds} s, seed ${seed}, Node ${process.version}.\n`);
 const record = await run({
   seed,

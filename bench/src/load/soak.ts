@@ -1,5 +1,6 @@
-import { parseArgs } from 'node:util';
+import { readOrExit } from '../read-or-exit.js';
 import { askAll } from './clients.js';
+import { readCommandLine } from './command-line.js';
 import { HomeServer } from './home-server.js';
 
 /** 33 bytes for each of 60,000 pages: less than the smallest object. */
@@ -7,11 +8,8 @@ const LARGEST_GROWTH_BYTES = 2_000_000;
 const BATCHES = 5;
 const CLIENTS = 200;
 
-const { values } = parseArgs({
-  options: { requests: { type: 'string', default: '100000' }, seconds: { type: 'string', default: '60' } },
-});
-const wanted = Number(values.requests);
-const batchMs = (Number(values.seconds) * 1_000) / BATCHES;
+const { requests: wanted, seconds } = readOrExit(readCommandLine);
+const batchMs = (seconds * 1_000) / BATCHES;
 
 interface Batch {
   readonly requests: number;
@@ -46,9 +44,7 @@ try {
   const isFlat = growth <= LARGEST_GROWTH_BYTES;
   console.log(`${made} requests; since the second batch the heap has grown by ${(growth / 1e6).toFixed(2)} MB.`);
   if (made < wanted) {
-    console.log(
-      `No verdict: ${values.seconds} seconds were too short for ${wanted} requests. --seconds gives it more.`,
-    );
+    console.log(`No verdict: ${seconds} seconds were too short for ${wanted} requests. --seconds gives it more.`);
   } else {
     console.log(isFlat ? 'Flat.' : 'NOT flat.');
   }

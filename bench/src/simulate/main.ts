@@ -1,5 +1,6 @@
 // Beside the benches, since it says how good the estimators are, as those say what policies cost: neither is a check
 // of the project. What it must hold is tested in `simulation.test.ts`.
+import { readOrExit } from '../read-or-exit.js';
 import { readSeed } from './command-line.js';
 import { simulate } from './simulation.js';
 import { renderReports } from './table.js';
@@ -18,15 +19,4 @@ function print(seed: number): void {
   console.log(EXPLANATION);
 }
 
-function seedFromCommandLine(): number | undefined {
-  try {
-    return readSeed(process.argv.slice(2));
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exitCode = 1;
-    return undefined;
-  }
-}
-
-const seed = seedFromCommandLine();
-if (seed !== undefined) print(seed);
+print(readOrExit(readSeed));

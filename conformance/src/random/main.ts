@@ -1,7 +1,5 @@
-import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { Campaign, type Failure } from './campaign.js';
+import { Campaign, type Failure, type Range } from './campaign.js';
+import { readCommandLine } from './command-line.js';
 import { LEAST_PERCENT } from './coverage.js';
 import type { Scenario } from './scenario.js';
 import { storyOf } from './story.js';
@@ -11,64 +9,58 @@ const PROGRESS_MS = 10_000;
 /** Fewer executions say little about what one in a hundred reaches. */
 const ENOUGH_FOR_COVERAGE = 5_000;
 
-const { values } = parseArgs({
-  options: {
-    executions: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
-    scenario: { type: 'string' },
-  },
-});
-
-function countIn(option: string, given: string, least: number): number {
-  const count = Number(given);
-  if (Number.isInteger(count) && count >= least) return count;
-
-  throw new TypeError(`--${option} ${given}: expected a whole number of at least ${least}.`);
-}
-
-const executions = countIn('executions', values.executions, 1);
-const seed = countIn('seed', values.seed, 0);
 const heap = (): string => `${(process.memoryUsage().heapUsed / 1e6).toFixed(0)} MB on the heap`;
-const campaign = await Campaign.open();
 const elapsed = process.hrtime.bigint();
 const secondsSo = (): number => Number(process.hrtime.bigint() - elapsed) / 1e9;
-let nextLine = PROGRESS_MS / 1_000;
 
-function progress(played: number): void {
-  if (played % 100 !== 0 || secondsSo() < nextLine) return;
+/** Prints a line every few seconds. */
+function progressOf(executions: number): (played: number) => void {
+  let nextLine = PROGRESS_MS / 1_000;
 
-  nextLine = secondsSo() + PROGRESS_MS / 1_000;
-  console.log(`${played} of ${executions} executions, ${(played / secondsSo()).toFixed(0)} a second, ${heap()}`);
+  return (played) => {
+    if (played % 100 !== 0 || secondsSo() < nextLine) return;
+
+    nextLine = secondsSo() + PROGRESS_MS / 1_000;
+    console.log(`${played} of ${executions} executions, ${(played / secondsSo()).toFixed(0)} a second, ${heap()}`);
+  };
 }
 
-/** A scenario itself, or the file that it is in. */
-function scenarioIn(given: string): Scenario {
-  return JSON.parse(given.startsWith('{') ? given : readFileSync(given, 'utf8')) as Scenario;
+/** Whether everything holds. */
+async function tell(campaign: Campaign, failure: Failure | undefined): Promise<boolean> {
+  if (failure !== undefined) console.log(storyOf(await campaign.shrink(failure)));
+
+  return failure === undefined;
 }
 
-async function failureOf(given: string): Promise<Failure | undefined> {
-  const scenario = scenarioIn(given);
+async function playScenario(campaign: Campaign, scenario: Scenario): Promise<boolean> {
   const { violations } = await campaign.play(scenario);
+  const holds = await tell(campaign, violations.length === 0 ? undefined : { seed: undefined, scenario, violations });
+  if (holds) console.log('Everything holds.');
 
-  return violations.length === 0 ? undefined : { seed: undefined, scenario, violations };
+  return holds;
 }
 
-const failure =
-  values.scenario === undefined ? await campaign.run({ seed, executions }, progress) : await failureOf(values.scenario);
-if (failure !== undefined) {
-  console.log(storyOf(await campaign.shrink(failure)));
-  process.exitCode = 1;
-} else if (values.scenario !== undefined) {
-  console.log('Everything holds.');
-} else {
-  const { coverage } = campaign;
-  console.log(coverage.lines.join('\n'));
-  console.log(
-    `${executions} executions from seed ${seed} on, ${(executions / secondsSo()).toFixed(0)} a second, ${heap()}. Everything holds.`,
-  );
-  if (executions >= ENOUGH_FOR_COVERAGE && coverage.missed.length > 0) {
-    console.log(`Less than ${LEAST_PERCENT} % reached: ${coverage.missed.join(', ')}.`);
-    process.exitCode = 1;
-  }
+/** Whether everything holds, and what there is to reach was reached. */
+async function playMany(campaign: Campaign, range: Range): Promise<boolean> {
+  const { seed, executions } = range;
+  if (!(await tell(campaign, await campaign.run(range, progressOf(executions))))) return false;
+
+  const { lines, missed } = campaign.coverage;
+  const pace = `${(executions / secondsSo()).toFixed(0)} a second, ${heap()}`;
+  console.log(lines.join('\n'));
+  console.log(`${executions} executions from seed ${seed} on, ${pace}. Everything holds.`);
+  if (executions < ENOUGH_FOR_COVERAGE || missed.length === 0) return true;
+
+  console.log(`Less than ${LEAST_PERCENT} % reached: ${missed.join(', ')}.`);
+  return false;
 }
-campaign.close();
+
+const { scenario, ...range } = readCommandLine(process.argv.slice(2));
+const campaign = await Campaign.open();
+try {
+  const holds = scenario === undefined ? await playMany(campaign, range) : await playScenario(campaign, scenario);
+  if (!holds) process.exitCode = 1;
+} finally {
+  // A campaign listens to what nobody handles. So that an error of this program ends it, it has to be closed by then.
+  campaign.close();
+}

@@ -1,0 +1,29 @@
+import { parseArgs } from 'node:util';
+import { readWholeNumber } from '../whole-number.js';
+
+export interface Command {
+  /** How many pages there must be for a verdict. */
+  readonly requests: number;
+  /** How long they may take together. */
+  readonly seconds: number;
+}
+
+const MOST_REQUESTS = 10_000_000;
+const MOST_SECONDS = 86_400;
+
+/**
+ * `--requests` and `--seconds`: 100,000 and a minute, when nothing is asked for.
+ *
+ * @throws TypeError naming the option. Of no request at all the heap would be flat.
+ */
+export function readCommandLine(args: readonly string[]): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { requests: { type: 'string', default: '100000' }, seconds: { type: 'string', default: '60' } },
+  });
+
+  return {
+    requests: readWholeNumber('requests', values.requests, { least: 1, most: MOST_REQUESTS }),
+    seconds: readWholeNumber('seconds', values.seconds, { least: 1, most: MOST_SECONDS }),
+  };
+}

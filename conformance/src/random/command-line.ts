@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Scenario } from './scenario.js';
+
+export interface Command {
+  /** How many executions are drawn. */
+  readonly executions: number;
+  /** That of the first; the others have those that follow. */
+  readonly seed: number;
+  /** The only one that is played, when there is one. */
+  readonly scenario: Scenario | undefined;
+}
+
+function countIn(option: string, given: string, least: number): number {
+  const count = Number(given);
+  if (/^\d+$/.test(given) && count >= least) return count;
+
+  throw new TypeError(`--${option} ${given}: expected a whole number of at least ${least}.`);
+}
+
+/** A scenario itself, or the file that it is in. */
+function scenarioIn(given: string): Scenario {
+  try {
+    return JSON.parse(given.startsWith('{') ? given : readFileSync(given, 'utf8')) as Scenario;
+  } catch (error) {
+    throw new TypeError(`--scenario ${given}: expected a scenario as JSON, or a file with one.`, { cause: error });
+  }
+}
+
+/**
+ * `--executions`, `--seed` and `--scenario`: 20,000 executions from any seed on, when nothing is asked for.
+ *
+ * @throws TypeError naming the option.
+ */
+export function readCommandLine(args: readonly string[]): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      executions: { type: 'string', default: '20000' },
+      seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
+      scenario: { type: 'string' },
+    },
+  });
+  const { scenario } = values;
+
+  return {
+    executions: countIn('executions', values.executions, 1),
+    seed: countIn('seed', values.seed, 0),
+    scenario: scenario === undefined ? undefined : scenarioIn(scenario),
+  };
+}

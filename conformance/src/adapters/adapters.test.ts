@@ -89,7 +89,8 @@ function reported(name: string): readonly (string | undefined)[] {
   return rows.slice(0, -1).map((cells) => cells[column]?.replace(/ \|$/, ''));
 }
 
-describe('The verdicts', () => {
+// All guarantees in one test, in turns of the event loop that take real time.
+describe('The verdicts', { timeout: 60_000 }, () => {
   const libraries = LIBRARIES.map((library) => ({ library, why: absence(library) ?? '' }));
 
   it.for(libraries)('on $library.name are those of the report, in another order too', async (given, { skip }) => {

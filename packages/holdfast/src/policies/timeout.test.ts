@@ -1,11 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
-import { microtasks, Outcome, outcomeOf } from '../../test/outcome.js';
+import { microtasks, outcomeOf } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
-import { DeadlineExceededError, ResilienceTimeoutError } from '../errors.js';
+import { ResilienceTimeoutError } from '../errors.js';
 import { EventRecorder, ScriptedDownstream } from '../testing/index.js';
-import { BudgetPolicy } from './budget.js';
 import { CircuitBreakerPolicy } from './circuit-breaker.js';
 import { FallbackPolicy } from './fallback.js';
 import { ResiliencePolicy } from '../policy.js';
@@ -37,20 +36,6 @@ describe('a limit that is asked for before each attempt', () => {
 
     expect(call).toEqual({ state: 'rejected', value: reason });
     expect(handler).not.toHaveBeenCalled();
-  });
-});
-
-describe('a limit of the same moment as a deadline whose call is over', () => {
-  it('leaves the end to the deadline, a millisecond after it', async () => {
-    let inner = new Outcome();
-    await new BudgetPolicy(100).execute(() => {
-      inner = outcomeOf(new TimeoutPolicy(100).execute(() => new Promise(() => {})));
-    });
-
-    await pass(100);
-    expect(inner.state).toBe('pending');
-    await pass(1);
-    expect(inner.value).toBeInstanceOf(DeadlineExceededError);
   });
 });
 

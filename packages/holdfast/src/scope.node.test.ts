@@ -275,24 +275,28 @@ describe('an attempt is no longer ambient', () => {
   });
 
   it('once it was given up, for work that does not heed its signal', async () => {
+    const gate = new ManualWork();
     let later: Promise<unknown> | undefined;
     const call = new TimeoutPolicy(10).execute((context) => {
-      later = wait(30).then(() => [currentScope(), context.signal.aborted]);
+      later = gate.run(context).then(() => [currentScope(), context.signal.aborted]);
       return later;
     });
 
     await expect(call).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    gate.call(0).answer();
     await expect(later).resolves.toEqual([undefined, true]);
   });
 
   it('and policies that are used there afterwards run free', async () => {
+    const gate = new ManualWork();
     let later: Promise<unknown> | undefined;
-    const call = new TimeoutPolicy(10).execute(() => {
-      later = wait(30).then(() => new BulkheadPolicy().execute(() => 'on a pooled connection'));
+    const call = new TimeoutPolicy(10).execute((context) => {
+      later = gate.run(context).then(() => new BulkheadPolicy().execute(() => 'on a pooled connection'));
       return later;
     });
 
     await expect(call).rejects.toBeInstanceOf(ResilienceTimeoutError);
+    gate.call(0).answer();
     await expect(later).resolves.toBe('on a pooled connection');
   });
 

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { readCommandLine } from './command-line.js';
 
 describe('The command line of the soak', () => {
-  it('asks for 100,000 pages within a minute, when it says nothing', () => {
-    expect(readCommandLine([])).toEqual({ requests: 100_000, seconds: 60 });
+  it('asks for 100,000 pages within ten minutes, of which it needs more than three, when it says nothing', () => {
+    expect(readCommandLine([])).toEqual({ requests: 100_000, seconds: 600 });
   });
 
   it('may ask for fewer, or for longer', () => {
-    expect(readCommandLine(['--requests', '20000', '--seconds', '300'])).toEqual({ requests: 20_000, seconds: 300 });
+    expect(readCommandLine(['--requests', '20000', '--seconds', '1200'])).toEqual({ requests: 20_000, seconds: 1_200 });
   });
 
   it.each(['0', '1.5', 'many', '', '10000001'])('refuses "%s" requests', (requests) => {

@@ -107,6 +107,29 @@ describe('calls that are given up while they wait', () => {
   });
 });
 
+describe('a turn that was given back', () => {
+  it.each([
+    ['is for whoever comes before its moment', 99, { first: 0, x: 100, last: 200 }],
+    [
+      'is gone at its moment: a call that took it a millisecond later would hold up the next one',
+      100,
+      { first: 0, last: 200, x: 300 },
+    ],
+  ])('%s', async (_what, at, expected) => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' }));
+    const controller = new AbortController();
+    call('first');
+    call('given up', controller.signal);
+    call('last');
+    controller.abort();
+    await pass(at);
+    call('x');
+    await pass(300);
+
+    expect(starts).toEqual(expected);
+  });
+});
+
 describe('an outbound rate limit', () => {
   it('starts full and refuses what is above its limit, with the wait that would have helped', async () => {
     const limit = new OutboundRateLimitPolicy({ name: 'partner', limit: 3, interval: '1s' });

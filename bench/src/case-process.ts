@@ -5,12 +5,18 @@ import type { Measure, Row } from './row.js';
 
 const ENTRY = fileURLToPath(new URL('./measured-process.js', import.meta.url));
 
+/** A young generation that is not collected while a run lasts, or hardly; in megabytes. */
+const UNCOLLECTED: readonly string[] = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
+
 /** How the process of a row is started, where a row is about memory. */
 const ARGUMENTS: Readonly<Partial<Record<Measure, readonly string[]>>> = {
-  // A young generation that is not collected while a run lasts, in megabytes.
-  memory: ['--min-semi-space-size=512', '--max-semi-space-size=512'],
+  memory: UNCOLLECTED,
   held: ['--expose-gc'],
 };
+
+function argumentsFor(row: Row): readonly string[] {
+  return row.uncollected === true ? UNCOLLECTED : (ARGUMENTS[row.measure] ?? []);
+}
 
 export interface Conditions {
   readonly hooks: 'off' | 'on';
@@ -34,7 +40,7 @@ export class CaseProcess {
     const child = fork(ENTRY, [row.id, hooks], {
       execPath,
       env: { ...process.env, BENCH_NODE: execPath },
-      execArgv: [...(ARGUMENTS[row.measure] ?? [])],
+      execArgv: [...argumentsFor(row)],
     });
     try {
       const answer = await nextReply(child);

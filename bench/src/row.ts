@@ -41,6 +41,8 @@ export interface Row {
   readonly overSockets?: true;
   /** Whether less time is enough: what is looked for is far larger than the noise. */
   readonly brief?: true;
+  /** Whether the young generation is so large that next to no slice has a collection in it. */
+  readonly uncollected?: true;
   readonly growth?: Growth;
   /** Loaded in the measured process only, so that no other case leaves traces in it. */
   readonly sides: () => Promise<Sides>;

@@ -13,13 +13,14 @@ interface Series {
   readonly hooks?: Row['hooks'];
   /** For all sizes above `over`. Missing where a series only informs. */
   readonly target?: Target;
+  readonly uncollected?: true;
   readonly sides: (size: number, over: number) => Promise<Sides>;
 }
 
 const number = new Intl.NumberFormat('en');
 
 /** A row for each size, and what is done among so many is compared with the same among few. */
-function rowsOf({ id, of, sizes, over, unit, hooks = 'off', target, sides }: Series): readonly Row[] {
+function rowsOf({ id, of, sizes, over, unit, hooks = 'off', target, uncollected, sides }: Series): readonly Row[] {
   return sizes.map((size): Row => {
     const growth: Growth = { of, size, over };
 
@@ -31,6 +32,7 @@ function rowsOf({ id, of, sizes, over, unit, hooks = 'off', target, sides }: Ser
       hooks,
       ...(target === undefined || size < over ? {} : { target }),
       brief: true,
+      ...(uncollected === undefined ? {} : { uncollected }),
       growth,
       sides: () => sides(size, over),
     };
@@ -39,30 +41,41 @@ function rowsOf({ id, of, sizes, over, unit, hooks = 'off', target, sides }: Ser
 
 const WAITERS = [100, 10_000, 100_000];
 
-function waiters(queue: Queue, step: Step, target?: Target): readonly Row[] {
-  const steps: Readonly<Record<Step, string>> = {
-    'leave-newest': 'join, leave at once',
-    'leave-any': 'join, leave from anywhere',
-    grant: 'join, be granted',
-  };
+const STEPS: Readonly<Record<Step, string>> = {
+  'leave-newest': 'join, leave at once',
+  'leave-any': 'join, leave from anywhere',
+  grant: 'join, be granted',
+};
+
+/** `uncollected`: what is left is what the queue itself does. */
+function waiters(
+  queue: Queue,
+  step: Step,
+  { target, uncollected }: Pick<Series, 'target' | 'uncollected'> = {},
+): readonly Row[] {
+  const what = uncollected === true ? `${STEPS[step]}, nothing collected` : STEPS[step];
+  const id = queue === 'holdfast' ? `waiters-${step}` : `waiters-${queue.replace(' ', '-')}-${step}`;
 
   return rowsOf({
-    id: queue === 'holdfast' ? `waiters-${step}` : `waiters-${queue.replace(' ', '-')}-${step}`,
-    of: queue === 'holdfast' ? steps[step] : `${steps[step]} (${queue})`,
+    id: uncollected === true ? `${id}-uncollected` : id,
+    of: queue === 'holdfast' ? what : `${what} (${queue})`,
     sizes: WAITERS,
     over: 1,
     unit: 'waiters',
     ...(target === undefined ? {} : { target }),
+    ...(uncollected === undefined ? {} : { uncollected }),
     sides: async (size) => (await import('../cases/waiters.js')).stepAmongWaiters(queue, step, size),
   });
 }
 
 const queues: readonly Row[] = [
-  ...waiters('holdfast', 'leave-newest', always(1.15)),
-  ...waiters('holdfast', 'leave-any', always(3)),
-  ...waiters('holdfast', 'grant', always(3)),
+  ...waiters('holdfast', 'leave-newest', { target: always(1.15) }),
+  ...waiters('holdfast', 'leave-any', { target: always(3) }),
+  ...waiters('holdfast', 'grant', { target: always(3) }),
+  ...waiters('holdfast', 'grant', { uncollected: true, target: always(1.75) }),
   ...waiters('by hand', 'leave-any'),
   ...waiters('by hand', 'grant'),
+  ...waiters('by hand', 'grant', { uncollected: true }),
   ...waiters('cockatiel', 'grant'),
   ...waiters('p-queue', 'grant'),
 ];

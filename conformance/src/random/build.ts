@@ -30,8 +30,9 @@ const PLAIN = ' of plain calls';
 
 /** Makes policies of recipes, each with its model and with callbacks that are watched. */
 export class Builder {
-  /** Objects of options that policies were made of, and what they were. */
-  readonly given: { readonly options: object; readonly before: string }[] = [];
+  /** Objects that the engine was given, and what stood in them. */
+  readonly given: { readonly object: object; readonly before: object }[] = [];
+  private readonly windows = new Map<string, BreakerRecipe['window']>();
 
   constructor(
     private readonly engine: Engine,
@@ -82,7 +83,7 @@ export class Builder {
       const { model, policy } = this.build(recipe, PLAIN);
       switch (recipe.kind) {
         case 'retry':
-          return { retry: this.retryOptions(recipe, model) };
+          return { retry: this.options(this.retryOptions(recipe, model)) };
         case 'timeout':
           return { timeout: recipe.as === 'function' ? () => this.call(model, () => recipe.ms) : recipe.ms };
         case 'budget':
@@ -98,7 +99,7 @@ export class Builder {
       }
     });
 
-    return Object.assign({}, ...stages) as Stages;
+    return this.options(Object.assign({}, ...stages) as Stages);
   }
 
   private retry(recipe: RetryRecipe, model: RetryModel): LayeredStage & { readonly policy: LayeredPolicy } {
@@ -116,14 +117,14 @@ export class Builder {
 
     return {
       attempts,
-      backoff: asFunction ? wait : { delay, factor, jitter: 'none' as const },
+      backoff: asFunction ? wait : this.options({ delay, factor, jitter: 'none' as const }),
       ...(retryIf !== 'default' && { retryIf: this.predicate(model, retryIf) }),
       ...(onResult !== undefined && { retryOnResult: this.predicate(model, onResult) }),
     };
   }
 
   private timeout({ ms, as }: TimeoutRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {
-    const learned = this.engine.adaptive({ initial: ms, min: 1, max: 200, samples: 2 });
+    const learned = this.engine.adaptive({ initial: ms, min: 1, max: Math.max(200, ms), samples: 2 });
     const model: TimeoutModel = new TimeoutModel({ watch: this.watch, name }, as === 'adaptive' ? learned : ms);
     const timeout = as === 'adaptive' ? learned : as === 'number' ? ms : () => this.call(model, () => ms);
 
@@ -136,7 +137,7 @@ export class Builder {
       name,
       failureRateThreshold: recipe.threshold,
       minimumCalls: recipe.minimumCalls,
-      slidingWindow: this.options(recipe.window),
+      slidingWindow: this.windowOf(recipe),
       openDuration: recipe.openMs,
       halfOpenMaxCalls: recipe.probes,
       probeLease: recipe.lease,
@@ -149,6 +150,15 @@ export class Builder {
     model.current = new BreakerModel({ watch: this.watch, name }, recipe, policy);
 
     return { model: model.current, policy };
+  }
+
+  /** Breakers with equal windows are made of one object, and share no more than that. */
+  private windowOf({ window }: BreakerRecipe): BreakerRecipe['window'] {
+    const shape = `${window.type} ${window.size}`;
+    const made = this.windows.get(shape) ?? this.options({ ...window });
+    this.windows.set(shape, made);
+
+    return made;
   }
 
   private fallback(recipe: FallbackRecipe, name: string): LayeredStage & { readonly policy: LayeredPolicy } {
@@ -180,9 +190,10 @@ export class Builder {
     return answer();
   }
 
-  private options<T extends object>(options: T): T {
-    this.given.push({ options, before: JSON.stringify(options) });
+  /** Remembers what stands in an object that the engine is given. */
+  options<T extends object>(object: T): T {
+    this.given.push({ object, before: { ...object } });
 
-    return options;
+    return object;
   }
 }

@@ -10,6 +10,13 @@ export const FAULTS: Readonly<Record<InvariantId, (engine: Engine) => Engine>> =
       call.options.signal?.addEventListener('abort', () => {});
       return call.run(call.work, call.options);
     }),
+  'controllers-on-demand': (engine) =>
+    executing(engine, ({ run, work, options }) =>
+      run((attempt) => {
+        void new AbortController();
+        return work(attempt);
+      }, options),
+    ),
   'quiet-after-success': (engine) =>
     executing(engine, ({ run, work, options }) => {
       const made: AbortController[] = [];

@@ -20,6 +20,10 @@ export function scenarioOf(seed: number): Scenario {
 
 const MOST_POLICIES = 6;
 const CALLERS = 4;
+/** More than a timer of the platform can wait. */
+const VERY_LONG_MS = 2 ** 31 + 5;
+/** How long nothing else happens, now and then for longer than any limit. */
+const PASSING_MS = [0, 0, 1, 1, 3, 3, 5, 5, 8, 8, 13, 13, 30, 30, 70, VERY_LONG_MS];
 /** How deep work starts work. */
 const DEEPEST = 2;
 class Generator {
@@ -58,11 +62,11 @@ class Generator {
       case 1:
         return {
           kind: 'timeout',
-          ms: draws.pick([1, 4, 10, 10, 25, 60]),
+          ms: draws.pick([1, 4, 10, 10, 25, 60, VERY_LONG_MS]),
           as: draws.pick(['number', 'number', 'function', 'adaptive']),
         };
       case 2:
-        return { kind: 'budget', ms: draws.pick([5, 12, 30, 30, 80]) };
+        return { kind: 'budget', ms: draws.pick([5, 12, 30, 30, 80, VERY_LONG_MS]) };
       case 3:
         return this.breaker();
       case 4:
@@ -70,7 +74,7 @@ class Generator {
           kind: 'bulkhead',
           slots: draws.from(1, 2),
           queue: draws.from(0, 2),
-          queueTimeout: draws.pick([undefined, undefined, 0, 8, 20]),
+          queueTimeout: draws.pick([undefined, undefined, 0, 8, 20, VERY_LONG_MS]),
           holds: draws.chance(80),
         };
       case 5:
@@ -134,7 +138,7 @@ class Generator {
     const kind = draws.below(100);
     if (kind < 15 && this.stages.length > 0) return this.plainCall();
     if (kind < 48) return this.start(0);
-    if (kind < 78) return { kind: 'pass', ms: draws.pick([0, 1, 3, 5, 8, 13, 30, 70]) };
+    if (kind < 78) return { kind: 'pass', ms: draws.pick(PASSING_MS) };
     if (kind < 82) return { kind: 'stall', ms: draws.pick([20, 51, 90]) };
     if (kind < 86) return { kind: 'step the wall clock', ms: draws.pick([-3_600_000, -40, 25, 3_600_000]) };
     if (kind >= 97) return { kind: draws.pick(['trip', 'reset']), policy: draws.below(this.policies.length) };

@@ -4,6 +4,7 @@ export const INVARIANTS = {
     'The signal of an attempt is its own, neither the caller’s nor that of another attempt, and the same whenever it is asked for.',
   'one-listener':
     'However many calls follow a caller’s signal, one listener stands on it, and none once they have settled.',
+  'controllers-on-demand': 'A controller is made when somebody needs the signal of its attempt, and not before.',
   'quiet-after-success': 'The signal of an attempt that has settled in time never aborts.',
   'cut-attempts-are-told':
     'The signal of an attempt that is given up has aborted, with that reason, whenever it is asked for.',
@@ -39,7 +40,8 @@ export const INVARIANTS = {
   'answers-in-time': 'An answer of sections has settled when its budget is over, and a section with it.',
   'answers-tell-what-is-missing':
     'An answer lists each section that is missing once, with a reason of the closed set, and no other.',
-  'nothing-left': 'When all is over no call is pending, and no timer, slot or place in a queue is left.',
+  'nothing-left':
+    'While no call is pending there is no timer, and when all is over no slot and no place in a queue is taken.',
   'nothing-unhandled': 'Nothing is thrown into the process, however late work rejects.',
 } as const;
 

@@ -58,11 +58,11 @@ export class PlainCalls {
       return this.means.works.perform(next, attempt);
     };
     const { budget } = step;
-    const options = {
+    const options = this.means.builder.options({
       source: id,
       ...(caller !== undefined && { signal: caller.controller.signal }),
       ...(budget !== undefined && { budget }),
-    };
+    });
     started.follow(this.policy.execute(work, options)).catch(() => {});
 
     return started;

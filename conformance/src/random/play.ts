@@ -12,7 +12,7 @@ import { Policies } from './policies.js';
 import { Run, type AttemptContext, type AttemptRecord, type RunOwner } from './run.js';
 import type { AnswerStep, CallStep, PlainCallStep, Scenario, SectionRecipe, Start, Step, Work } from './scenario.js';
 import type { State } from './coverage.js';
-import { Watch } from './watch.js';
+import { show, Watch } from './watch.js';
 import type { World } from './world.js';
 import { Works } from './works.js';
 
@@ -49,6 +49,7 @@ class Play {
   private readonly policies: Policies;
   private readonly plainCalls: PlainCalls;
   private readonly started: Started[] = [];
+  private readonly controllersBefore: number;
   private readonly answers: AnswerTrial[] = [];
 
   constructor(
@@ -57,6 +58,7 @@ class Play {
   ) {
     const { world, engine } = stage;
     world.begin(new Draws(scenario.ties));
+    this.controllersBefore = world.controllersMade;
     this.watch = new Watch(world);
     this.callers = new Callers(() => world.newController(), watchListeners);
     this.layers = new Layers(this.watch, (execution) => this.newRun(execution));
@@ -77,6 +79,9 @@ class Play {
       }
       await this.runDown();
       this.checkEnd();
+    } catch (error) {
+      // What runs in a timer or a listener would end the process.
+      this.watch.require(false, 'nothing-unhandled', `thrown out of a callback: ${show(error)}`);
     } finally {
       unsubscribe();
       world.onTurn = () => {};
@@ -124,7 +129,7 @@ class Play {
       const next = step.works[Math.min(begun++, step.works.length - 1)] as Work;
       return this.works.perform(next, attempt);
     };
-    const options = { ...this.optionsOf(step, owner), ...(!step.ambient && { ambient: false }) };
+    const options = this.builder.options({ ...this.optionsOf(step, owner), ...(!step.ambient && { ambient: false }) });
 
     return started.follow(stack.policy.execute(work, options));
   }
@@ -144,7 +149,8 @@ class Play {
     const policyOf = ({ stack }: SectionRecipe): LayeredPolicy =>
       stack === undefined ? this.policies.noneAtAll() : this.policies.stack(stack).policy;
     const options = this.optionsOf(step, owner);
-    const trial = new AnswerTrial(this.stage.engine, this.watch, { step, started, options, policyOf, perform });
+    const keep = <T extends object>(given: T): T => this.builder.options(given);
+    const trial = new AnswerTrial(this.stage.engine, this.watch, { step, started, options, policyOf, perform, keep });
     this.answers.push(trial);
 
     return started.follow(trial.begin());
@@ -175,7 +181,7 @@ class Play {
   }
 
   private optionsOf({ budget, detached }: Start, owner: RunOwner): object {
-    const signal = owner.caller?.controller.signal ?? owner.follows?.context.signal;
+    const signal = owner.caller?.controller.signal ?? (owner.follows && this.works.askSignal(owner.follows));
 
     return {
       source: owner.id,
@@ -256,7 +262,10 @@ class Play {
     for (const started of this.started) started.check(isOver);
     for (const answer of this.answers) answer.check(isOver);
     this.works.check();
-    if (isOver) this.checkListeners();
+    if (!isOver) return;
+
+    this.checkListeners();
+    this.checkCost();
   }
 
   private checkListeners(): void {
@@ -268,6 +277,24 @@ class Play {
         : listeners <= Math.min(1, pending.length);
       this.watch.require(isRight, 'one-listener', `${listeners} listeners for ${pending.length} calls`);
     }
+  }
+
+  /** Timers stand for calls that are pending, controllers for signals that somebody needs. */
+  private checkCost(): void {
+    const { timers, controllersMade } = this.stage.world;
+    const isIdle = this.started.every(({ settled }) => settled !== undefined);
+    this.watch.require(
+      !isIdle || timers === 0,
+      'nothing-left',
+      `${timers} timers are left although no call is pending`,
+    );
+    const made = controllersMade - this.controllersBefore;
+    const { mostControllers } = this.works;
+    this.watch.require(
+      made <= mostControllers,
+      'controllers-on-demand',
+      `${made} controllers were made for ${mostControllers} signals`,
+    );
   }
 
   /** All work ends, and all time passes that anything waits for. */
@@ -295,15 +322,21 @@ class Play {
     const held = this.policies.held + this.plainCalls.held;
     this.watch.require(held === 0, 'nothing-left', `${held} slots or places in a queue are left`);
     this.watch.require(this.stage.strays.length === 0, 'nothing-unhandled', this.stage.strays.join('; '));
-    for (const { options, before } of this.builder.given) {
-      this.watch.require(
-        JSON.stringify(options) === before,
-        'options-untouched',
-        `${before} became ${JSON.stringify(options)}`,
-      );
+    for (const { object, before } of this.builder.given) {
+      const changed = changedIn(object, before);
+      this.watch.require(changed.length === 0, 'options-untouched', `${changed.join()} changed in what was given`);
     }
     const reports = world.reports.filter(([message]) => String(message).startsWith('A subscriber'));
     const isOnce = reports.length <= subscribers;
     this.watch.require(isOnce, 'listeners-change-nothing', `${reports.length} reports of ${subscribers} listeners`);
   }
+}
+
+/** The keys whose values are other ones, or that only one of both has. */
+function changedIn(object: object, before: object): readonly string[] {
+  const [now, then] = [new Map(Object.entries(object)), new Map(Object.entries(before))];
+
+  return [...new Set([...now.keys(), ...then.keys()])].filter(
+    (key) => now.has(key) !== then.has(key) || !Object.is(now.get(key), then.get(key)),
+  );
 }

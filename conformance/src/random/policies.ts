@@ -117,9 +117,13 @@ export class Policies {
   }
 
   private subscribe(policy: LayeredPolicy): void {
+    const rejects = this.subscribers % 2 === 1;
     this.subscribers += 1;
-    policy.subscribe(() => {
-      throw new Error('a listener fails');
+    policy.subscribe((): void | Promise<never> => {
+      const error = new Error('a listener fails');
+      if (rejects) return Promise.reject(error);
+
+      throw error;
     });
   }
 }

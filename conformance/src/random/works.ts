@@ -97,6 +97,13 @@ export class Works {
     }
   }
 
+  /** How many controllers there may be: one for each signal that was asked for, or that tells calls inside of the end. */
+  get mostControllers(): number {
+    return (
+      this.signals.size + this.attempts.filter(({ state, signal }) => state === 'cut' && signal === undefined).length
+    );
+  }
+
   get areHanging(): boolean {
     return this.hanging.length > 0;
   }
@@ -125,7 +132,8 @@ export class Works {
     return attempt;
   }
 
-  private askSignal(attempt: AttemptRecord): AbortSignal {
+  /** The signal of an attempt, for whoever needs it. */
+  askSignal(attempt: AttemptRecord): AbortSignal {
     const { signal } = attempt.context;
     const isOwn = attempt.signal === undefined ? !this.signals.has(signal) : attempt.signal === signal;
     const isForeign = signal === attempt.run.owner.caller?.controller.signal;
@@ -163,6 +171,8 @@ export class Works {
     const signal = this.askSignal(attempt);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
+        // Whoever hears of it may make its caller leave as well, in the midst of the call being given up.
+        this.watch.inCallback();
         // The engine hears of it one microtask later as well.
         queueMicrotask(() => this.ended(attempt, undefined));
         reject(signal.reason as Error);
@@ -197,7 +207,7 @@ export class Works {
 
   private after(ms: number, byTimer: boolean, then: () => void): void {
     if (ms === 0) queueMicrotask(then);
-    else if (byTimer) setTimeout(then, ms);
+    else if (byTimer) this.watch.world.startTimerOfWork(ms, then);
     else this.watch.world.arrive(ms, then);
   }
 }

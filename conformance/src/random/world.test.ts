@@ -26,6 +26,23 @@ describe('The world of a random execution', () => {
     expect(seen).toEqual([5, 'second']);
   });
 
+  it('fires timers at once that are longer than those of the platform', async () => {
+    setTimeout(note('longest'), 2 ** 31 - 1);
+    setTimeout(note('too long'), 2 ** 31);
+    await world.pass(1);
+
+    expect(seen).toEqual(['too long']);
+  });
+
+  it('tells timers of the engine from those of work', async () => {
+    world.startTimerOfWork(5, note('work'));
+    setTimeout(note('engine'), 7);
+    expect(world.timers).toBe(1);
+
+    await world.pass(7);
+    expect([seen, world.timers]).toEqual([['work', 'engine'], 0]);
+  });
+
   it('steps the wall clock without time passing', () => {
     const [elapsed, wall] = [performance.now(), Date.now()];
     world.stepWallClock(-1_000);

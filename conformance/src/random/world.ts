@@ -11,6 +11,8 @@ import type { Draws } from './draws.js';
 /** A multiple of every stretch of time that a scenario speaks of, so that an execution is the same wherever it comes in a run. */
 const ALIGNMENT_MS = 60_000;
 const EPOCH_MS = 1_800_000_000_000;
+/** A longer delay fires at once, as the platform's do. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
 /** Turns of the loop for one moment; more of them go round in circles. */
 const MOST_TURNS = 2_000;
 
@@ -19,6 +21,8 @@ interface Due {
   readonly at: number;
   /** Timers of one delay fire in their order, others of one moment in any; `undefined` for input. */
   readonly delayMs: number | undefined;
+  /** Whether work has started it, and not the engine. */
+  readonly isOfWork: boolean;
   readonly run: () => void;
   readonly context: AsyncResource;
 }
@@ -54,9 +58,9 @@ export class World {
     this.globals = this.makeGlobals();
   }
 
-  /** Timers that wait. */
+  /** Timers of the engine that wait. */
   get timers(): number {
-    return this.queue.filter(({ delayMs }) => delayMs !== undefined).length;
+    return this.queue.filter(({ delayMs, isOfWork }) => delayMs !== undefined && !isOfWork).length;
   }
 
   /** Whether anything is still to come. */
@@ -102,7 +106,12 @@ export class World {
 
   /** Calls back after so many milliseconds, as input does that arrives from outside. */
   arrive(ms: number, run: () => void): void {
-    this.enqueue(this.now + ms, undefined, run);
+    this.enqueue({ at: this.now + ms, delayMs: undefined, isOfWork: true, run });
+  }
+
+  /** A timer that work starts, which is none of the engine's. */
+  startTimerOfWork(ms: number, run: () => void): void {
+    this.enqueue({ at: this.now + ms, delayMs: ms, isOfWork: true, run });
   }
 
   /** Lets time pass, with everything that is due in it. */
@@ -176,9 +185,9 @@ export class World {
     return taken;
   }
 
-  private enqueue(at: number, delayMs: number | undefined, run: () => void): number {
+  private enqueue(due: Omit<Due, 'id' | 'context'>): number {
     const id = ++this.latestId;
-    this.queue.push({ id, at, delayMs, run, context: new AsyncResource('Due') });
+    this.queue.push({ ...due, id, context: new AsyncResource('Due') });
 
     return id;
   }
@@ -195,14 +204,16 @@ export class World {
       performance: { now: () => world.now },
       setTimeout: <T>(callback: (given: T) => void, ms: number, given: T): number => {
         world.timersStarted += 1;
-        return world.enqueue(world.now + ms, ms, () => callback(given));
+        const delayMs = ms > LONGEST_DELAY_MS ? 1 : ms;
+        return world.enqueue({ at: world.now + delayMs, delayMs, isOfWork: false, run: () => callback(given) });
       },
       clearTimeout: (id: number | undefined): void => {
         const index = id === undefined ? -1 : world.queue.findIndex((due) => due.id === id);
         if (index >= 0) world.queue.splice(index, 1);
       },
       setImmediate: (run: () => void): void => {
-        world.immediates.push({ id: 0, at: 0, delayMs: undefined, run, context: new AsyncResource('Due') });
+        const context = new AsyncResource('Due');
+        world.immediates.push({ id: 0, at: 0, delayMs: undefined, isOfWork: false, run, context });
       },
       AbortController: class extends real.AbortController {
         constructor() {

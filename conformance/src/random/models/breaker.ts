@@ -111,6 +111,7 @@ export class BreakerModel extends StageModel<BreakerFrame> {
     if (!isIn) {
       const { code, retryAfterMs } = shapeOf(outcome.value);
       this.require(code === 'CIRCUIT_OPEN', 'reasons-apart', `refused with ${show(outcome.value)}`);
+      this.requireOwn(outcome.value);
       this.keep(
         (state) => answers.get(state) === retryAfterMs,
         `refused for ${String(retryAfterMs)} ms, expected ${String([...answers.values()][0])}`,

@@ -128,6 +128,7 @@ export class BulkheadModel extends StageModel<BulkheadFrame> {
   private requireRefusal({ ok, value }: Outcome, reason: string): void {
     const { code, reason: given } = shapeOf(value);
     this.require(!ok && code === 'BULKHEAD_FULL' && given === reason, 'reasons-apart', `refused with ${show(value)}`);
+    this.requireOwn(value);
   }
 
   private leaveQueue(run: Run): void {

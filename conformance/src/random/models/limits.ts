@@ -118,6 +118,7 @@ export class TimeoutModel extends LimitModel {
     this.watch.reach('timed out');
     this.requireInTime(this.dueAt(frame));
     this.requireCode(outcome.value, 'TIMEOUT', 'timeoutMs')(frame.limitMs);
+    this.requireOwn(outcome.value);
     this.requireTold(run, frame);
     const ranMs = Math.min(frame.limitMs, this.watch.now - frame.enteredAt - (run.waitedMs - frame.waitedBefore));
     const excused = this.latenessOf(frame, outcome.value) > STALL_MS || ranMs < frame.limitMs / 2;

@@ -90,6 +90,7 @@ export class RateLimitModel extends StageModel<TurnFrame> {
     this.watch.reach('rate limited');
     const { code, retryAfterMs } = shapeOf(outcome.value);
     this.require(!outcome.ok && code === 'RATE_LIMITED', 'reasons-apart', `refused with ${show(outcome.value)}`);
+    this.requireOwn(outcome.value);
     const isRight = wasLate || (place === 'refused' && retryAfterMs === waitMs);
     this.require(isRight, 'tokens-as-counted', `refused for ${String(retryAfterMs)} ms, expected ${place} ${waitMs}`);
   }

@@ -1,6 +1,6 @@
 import type { InvariantId } from '../invariants.js';
 import type { Outcome, Run } from '../run.js';
-import { show, type Watch } from '../watch.js';
+import { shapeOf, show, type Watch } from '../watch.js';
 
 /** An event of the engine, as far as models look at it. */
 export interface Told {
@@ -75,6 +75,12 @@ export abstract class StageModel<Frame extends object = object> {
 
   protected require(holds: boolean, invariant: InvariantId, what: string): void {
     this.watch.require(holds, invariant, `${this.name}: ${what}`);
+  }
+
+  /** An error that the policy makes names it. */
+  protected requireOwn(error: unknown): void {
+    const { policy } = shapeOf(error);
+    this.require(policy === this.name, 'reasons-apart', `ends a call in the name of ${String(policy)}`);
   }
 
   protected requirePassed(given: Outcome | undefined, outcome: Outcome): void {

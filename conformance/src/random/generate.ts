@@ -124,7 +124,15 @@ class Generator {
       [places[last], places[other]] = [places[other] as number, places[last] as number];
     }
 
-    return { policies: places, by: draws.pick(['wrap', 'wraps']) };
+    return { policies: this.withSlotsInOrder(places), by: draws.pick(['wrap', 'wraps']) };
+  }
+
+  /** Two stacks that take the slots of two bulkheads in opposite orders can wait for each other for ever, as with locks. */
+  private withSlotsInOrder(places: readonly number[]): readonly number[] {
+    const hasSlots = (place: number): boolean => this.policies[place]?.kind === 'bulkhead';
+    const inOrder = places.filter(hasSlots).toSorted((one, other) => one - other);
+
+    return places.map((place) => (hasSlots(place) ? (inOrder.shift() as number) : place));
   }
 
   private stagesOfPlainCalls(): PolicyRecipe[] {

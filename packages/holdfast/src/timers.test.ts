@@ -37,6 +37,17 @@ describe('a timer', () => {
     expect(targets).toHaveLength(1);
   });
 
+  it('whose step comes late makes up for it in the next one', async () => {
+    const { targets, fire } = fired();
+    startTimer(LONGEST + 7, fire, 'target');
+    vi.setSystemTime(Date.now() + 5);
+    await pass(LONGEST + 1);
+    expect(targets).toEqual([]);
+
+    await pass(1);
+    expect(targets).toEqual(['target']);
+  });
+
   it('never asks the platform for more than it can hold', async () => {
     const asked = vi.spyOn(globalThis, 'setTimeout');
     const timer = startTimer(5 * LONGEST, () => {}, undefined);

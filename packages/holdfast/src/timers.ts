@@ -88,11 +88,13 @@ function isBehind(target: LimitTarget): boolean {
 class LongTimer {
   #step: Timer;
   #leftMs: number;
+  readonly #dueAt: number;
   readonly #fire: (target: unknown) => void;
   readonly #target: unknown;
 
   constructor(delayMs: number, fire: (target: unknown) => void, target: unknown) {
     this.#leftMs = delayMs;
+    this.#dueAt = now() + delayMs;
     this.#fire = fire;
     this.#target = target;
     this.#walk();
@@ -108,7 +110,13 @@ class LongTimer {
       return;
     }
 
-    this.#leftMs -= LONGEST_DELAY;
-    this.#step = globalThis.setTimeout(() => this.#walk(), LONGEST_DELAY);
+    this.#step = globalThis.setTimeout(() => this.#goOn(), LONGEST_DELAY);
+  }
+
+  /** A step that came late makes the rest shorter, so that the whole is not late by the sum of them. */
+  #goOn(): void {
+    const leftMs = Math.min(this.#leftMs - LONGEST_DELAY, Math.ceil(this.#dueAt - now()));
+    this.#leftMs = Math.max(0, leftMs);
+    this.#walk();
   }
 }

@@ -138,6 +138,27 @@ describe('an answer inside of a limit', () => {
     expect([caller.listeners, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
+  it('ends so as well when that is given up between two sections, where none runs that would hear of it', async () => {
+    const caller = new WatchedController();
+    const left = new Error('left');
+    const run = vi.fn(() => 1);
+    const fallback = (): null => {
+      caller.abort(left);
+      return null;
+    };
+    let inner: Outcome | undefined;
+    const sections = { a: optional(() => Promise.reject(new Error('down')), { fallback }), b: optional(run, open) };
+    void errorOf(
+      new TimeoutPolicy(1_000).execute(() => (inner = outcomeOf(fanOut(sections, { concurrency: 1 }))) && hang(), {
+        signal: caller.signal,
+      }),
+    );
+    await microtasks();
+
+    expect(inner?.value).toBe(left);
+    expect(run).not.toHaveBeenCalled();
+  });
+
   it('outlives it when it is detached', async () => {
     let inner: Outcome | undefined;
     const call = outcomeOf(
@@ -199,6 +220,17 @@ describe('what a section is cut by', () => {
 
     expect(call.value).toMatchObject([{ partial: true }, { partial: true }]);
     expect([breaker.stats.total, inside.stats.total]).toEqual([0, 0]);
+  });
+
+  it('is a deadline of a caller on the other side of the wire, unless the section has set it', async () => {
+    const call = new WireBudget({ budget: 100 }).execute(() =>
+      fanOut({
+        theirs: required(({ deadline }) => deadline),
+        ours: required(({ deadline }) => deadline, { timeout: 50 }),
+      }),
+    );
+
+    await expect(call).resolves.toMatchObject({ data: { theirs: { inherited: true }, ours: { inherited: false } } });
   });
 
   it('counts in a breaker that is used inside of the section', async () => {

@@ -37,6 +37,19 @@ describe('a caller who leaves', () => {
     expect([caller.listeners, vi.getTimerCount(), recorder.events.length]).toEqual([0, 0, 0]);
   });
 
+  it('takes all that run along at once, two thousand as well', async () => {
+    const caller = new WatchedController();
+    const work = new ManualWork();
+    const sections = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`s${at}`, required(work.run)]));
+    const page = outcomeOf(fanOut(sections, { ...within, signal: caller.signal }));
+    caller.abort(reason);
+    await microtasks();
+
+    expect(page.value).toBe(reason);
+    expect(new Set(work.calls.map(({ context }) => context.signal.reason))).toEqual(new Set([reason]));
+    expect([caller.listeners, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
   it('had left before: nothing runs', async () => {
     const run = vi.fn(() => 1);
 

@@ -84,7 +84,9 @@ describe('an optional section that fails', () => {
       'rejects',
       fail,
       expect.objectContaining({
-        message: expect.stringMatching(/^fallback of section "a" returned a Promise/) as string,
+        message: expect.stringMatching(
+          /^fallback of section "a" returned a Promise\. Return a value from it/,
+        ) as string,
       }),
     ],
     ['returns a promise', () => Promise.resolve(1), expect.any(TypeError)],
@@ -130,6 +132,16 @@ describe('a required section that fails', () => {
     expect(work.call(1).context.signal.reason).toBe(signal.reason);
     expect(recorder.of('degraded').map(({ section }) => section)).toEqual(['a']);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('lets none begin after it, also where it fails at once', async () => {
+    const run = vi.fn(() => 1);
+    const a = required((): never => {
+      throw down;
+    });
+    await errorOf(fanOut({ a, b: optional(run, open) }, within));
+
+    expect(run).not.toHaveBeenCalled();
   });
 
   it('waits for the others when asked to, and names the first that was declared', async () => {
@@ -223,5 +235,17 @@ describe('too few good sections', () => {
 
     await expect(fanOut(sections, within)).resolves.toMatchObject({ partial: true });
     await expect(errorOf(fanOut(sections, { ...within, minimum: 2 }))).resolves.toMatchObject({ section: '*' });
+  });
+
+  it('fail it for the reason of the first that is missing, with the errors of those', async () => {
+    const sections = {
+      a: optional(good, open),
+      b: optional(() => hang(), { ...open, timeout: 10 }),
+      c: optional(fail, open),
+    };
+    const failed = errorOf(fanOut(sections, { ...within, minimum: 2 }));
+    await pass(10);
+
+    expect(await failed).toMatchObject({ reason: 'upstream_timeout', cause: { errors: [{ code: 'TIMEOUT' }, down] } });
   });
 });

@@ -3,7 +3,7 @@ import { pass, useFakeClock } from '../../test/fake-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
 import { answerAfter, failAfter, hang } from '../../test/section-work.js';
-import { fanOut, type Sections } from './fan-out.js';
+import { fanOut, type FanOutOptions, type Sections } from './fan-out.js';
 import { optional, required } from './section.js';
 
 useFakeClock();
@@ -131,7 +131,7 @@ describe('what an answer is built from', () => {
   it.each<[string, unknown, RegExp]>([
     ['nothing', {}, /^sections: there are none\. Give at least one/],
     ['a list', [section], /^sections: expected an options object, got an array/],
-    ['null', null, /^sections: expected an options object, got null/],
+    ['null', null, /^sections: expected an options object, got null.* Use \{ product: required\(…\), reviews: /],
     ['undefined', undefined, /^sections: expected an options object, got undefined/],
     [
       'a function',
@@ -142,6 +142,11 @@ describe('what an answer is built from', () => {
     ['a key that no header shows', { 'my reviews': section }, /^my reviews: "my reviews" is no name for a section/],
     ['the key of the whole', { '*': section }, /^\*: "\*" is no name/],
     ['two of a name', { a: section, b: required(() => 1, { name: 'a' }) }, /^name: two sections are called "a"/],
+    [
+      'two that are given one name',
+      { a: required(() => 1, { name: 'c' }), b: required(() => 1, { name: 'c' }) },
+      /^name: two sections are called "c"/,
+    ],
     [
       'two of a name among a hundred',
       { ...manySections(), b: required(() => 1, { name: 'many-0' }) },
@@ -166,11 +171,25 @@ describe('what an answer is built from', () => {
     );
   });
 
+  it.each([
+    ['a budget', '1s'],
+    ['null', null],
+  ])('is told how options look when they are %s', async (_what, options) => {
+    await expect(fanOut({ a: section }, options as FanOutOptions)).rejects.toThrow(
+      /^options: expected an options object, got .* Use \{ budget: '1s' \}/,
+    );
+  });
+
   it.each<[object, RegExp]>([
     [{ concurrency: 0 }, /^concurrency: expected a whole number of at least 1, or Infinity, got 0/],
     [{ concurrency: 1.5 }, /^concurrency: /],
     [{ minimum: -1 }, /^minimum: expected a whole number of at least 0 and at most 1, got -1/],
     [{ minimum: 2 }, /^minimum: .*at most 1, got 2/],
+    [{ minimum: 1.5 }, /^minimum: /],
+    [
+      { parallel: 2 },
+      /^parallel: unknown option\. Known options: name, .*, concurrency, minimum, onRequiredFailure\.$/,
+    ],
     [{ onRequiredFailure: 'wait' }, /^onRequiredFailure: expected one of 'cancel', 'settle', got "wait"/],
   ])('is put together as %j does not say', async (options, message) => {
     await expect(fanOut({ a: required(() => 1) }, { ...within, ...options })).rejects.toThrow(message);

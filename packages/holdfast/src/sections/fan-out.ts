@@ -88,9 +88,6 @@ class FanOut implements Assembly {
   }
 
   start(): void {
-    const { left } = this.answer;
-    if (left !== undefined) return this.end(() => this.outlet.reject(left.reason));
-
     if (this.graph !== undefined) this.letWait(this.graph);
     for (const part of this.parts) if (part.settings.after === undefined) this.enqueue(part);
   }
@@ -126,9 +123,8 @@ class FanOut implements Assembly {
   }
 
   private leastGood(minimum: number | undefined): number {
-    if (minimum !== undefined) return requireCount(minimum, 'minimum', { min: 0, max: this.parts.length });
-
-    return this.parts.some(({ settings }) => settings.isRequired) ? 0 : 1;
+    // A required section is one by itself: where it fails, nobody counts the good ones.
+    return minimum === undefined ? 1 : requireCount(minimum, 'minimum', { min: 0, max: this.parts.length });
   }
 
   /** Lets all happen that follows from parts that have settled: a loop, since a chain of skipped ones may be long. */
@@ -138,7 +134,6 @@ class FanOut implements Assembly {
       if (this.graph !== undefined) this.skipAfter(part, this.graph);
     }
     this.isSpreading = false;
-    if (this.isOver) return;
     if (this.unsettled === 0) this.conclude();
     else this.startNext();
   }
@@ -178,7 +173,8 @@ class FanOut implements Assembly {
   private startNext(): void {
     while (this.running < this.concurrency && this.nextInQueue < this.queue.length) {
       this.running += 1;
-      this.queue[this.nextInQueue++]?.();
+      const resume = this.queue[this.nextInQueue++] as () => void;
+      resume();
     }
   }
 
@@ -201,7 +197,7 @@ class FanOut implements Assembly {
 
   private tooFew(): SectionFailedError {
     const missing = this.parts.filter(({ degraded }) => degraded !== undefined);
-    const reason = missing[0]?.degraded?.reason ?? 'upstream_error';
+    const { reason } = (missing[0] as Part).degraded as DegradedSection;
     const cause = new AggregateError(missing.map(({ error }) => error));
 
     return new SectionFailedError({ section: ALL_SECTIONS, reason, cause, status: 502 }, this.answer.name);
@@ -220,9 +216,8 @@ class FanOut implements Assembly {
     return PartialResponse.of<unknown>({ data, degraded, timings });
   }
 
+  /** The first time counts: a promise is settled once. */
   private end(settle: () => void): void {
-    if (this.isOver) return;
-
     this.isOver = true;
     settle();
   }

@@ -19,13 +19,13 @@ export interface Assembly {
 }
 
 /** How a part stands: `degraded` with its fallback, `failed` without any value. */
-type PartState = 'waiting' | 'running' | 'good' | 'degraded' | 'failed';
+type PartState = 'unsettled' | 'good' | 'degraded' | 'failed';
 
 /** A section within one answer. */
 export class Part implements SectionOwner {
   readonly name: string;
   readonly settings: SectionSettings;
-  state: PartState = 'waiting';
+  state: PartState = 'unsettled';
   /** Its own value, or its fallback. */
   value: unknown = undefined;
   error: unknown = undefined;
@@ -51,7 +51,6 @@ export class Part implements SectionOwner {
 
   start(): void {
     this.hasStarted = true;
-    this.state = 'running';
     this.execution = new SectionExecution(this);
     this.execution.start();
   }
@@ -64,7 +63,7 @@ export class Part implements SectionOwner {
 
   /** Nobody needs it any more. */
   cancel(reason: unknown): void {
-    if (this.state === 'running') this.execution?.onAbort(reason);
+    this.execution?.onAbort(reason);
   }
 
   get work(): Work {
@@ -159,13 +158,13 @@ interface Answered {
 
 /** What says that there is no such thing is no fault of the dependency, and passes. */
 function passingStatus(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
   try {
     const { status, statusCode, response } = error as Answered;
     const given =
       typeof (error as Answered).getStatus === 'function' ? (error as Required<Answered>).getStatus() : undefined;
     return [given, status, statusCode, response?.status].find((one): one is number => one === 404 || one === 410);
   } catch {
+    // It may be nothing, or something that does not let itself be looked at.
     return undefined;
   }
 }

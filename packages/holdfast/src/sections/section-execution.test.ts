@@ -79,6 +79,41 @@ describe('the limit of a section', () => {
     await pass(70);
   });
 
+  it.each([
+    [50, { policy: 'a', budgetMs: 50, minRemainingMs: 0 }],
+    [150, { policy: 'page', budgetMs: 100, minRemainingMs: 5 }],
+  ])('is known by who set it, the section or its answer: %d beside 100 ms', async (timeout, expected) => {
+    const a = required(({ deadline }) => deadline, { timeout });
+    const { data } = await fanOut({ a }, { name: 'page', budget: 100, minRemaining: 5 });
+
+    expect(data.a).toMatchObject({ ...expected, inherited: false });
+  });
+
+  it('is that of the section where the budget ends with it', async () => {
+    const fallback = vi.fn((_error: unknown) => 0);
+    void fanOut({ a: optional(() => hang<number>(), { timeout: 100, fallback }), other }, { budget: 100 });
+    await pass(100);
+
+    expect(fallback).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'TIMEOUT', timeoutMs: 100 }));
+  });
+
+  it('is no other than that of its policy, where nothing else limits it', async () => {
+    const work = new ManualWork();
+    void fanOut({ a: required(work.run, { policy: new TimeoutPolicy(50) }) });
+
+    expect([work.call(0).context.deadline, vi.getTimerCount()]).toEqual([undefined, 1]);
+    work.call(0).answer();
+    await microtasks();
+  });
+
+  it('is how long the answer has waited for it, however late its timer', async () => {
+    const page = outcomeOf(fanOut({ a: optional(() => hang(), { ...open, timeout: 100 }), other }));
+    vi.setSystemTime(Date.now() + 30);
+    await pass(100);
+
+    expect(page.value).toMatchObject({ degraded: [{ reason: 'upstream_timeout', waitedMs: 100 }] });
+  });
+
   it('is over for an answer that comes with it, however the event loop was held', async () => {
     const held = async (): Promise<number> => {
       vi.setSystemTime(Date.now() + 100);
@@ -89,6 +124,35 @@ describe('the limit of a section', () => {
 
     expect(late.degraded).toEqual([{ section: 'a', reason: 'upstream_timeout', waitedMs: 100 }]);
     expect(inTime.degraded).toEqual([]);
+  });
+
+  it('blames nobody for an answer that the event loop has made late', async () => {
+    const held = async (): Promise<void> => void vi.setSystemTime(Date.now() + 100);
+    const error = await errorOf(fanOut({ a: required(held, { timeout: 100 }) }));
+    const breaker = new CircuitBreakerPolicy();
+    await errorOf(breaker.execute(() => Promise.reject((error as Error).cause)));
+
+    expect(error).toMatchObject({ reason: 'upstream_timeout', cause: { code: 'TIMEOUT' } });
+    expect(breaker.stats.total).toBe(0);
+  });
+
+  it('is no matter of a failure: one that comes late is what it is, and teaches a learned limit nothing', async () => {
+    const timeout = adaptive({ initial: 100 });
+    const record = vi.spyOn(timeout, 'record');
+    const heldFor =
+      (milliseconds: number): (() => Promise<never>) =>
+      async () => {
+        vi.setSystemTime(Date.now() + milliseconds);
+        throw down;
+      };
+    const sections = {
+      late: optional(heldFor(100), { ...open, timeout }),
+      inTime: optional(heldFor(10), { ...open, timeout }),
+    };
+    const { degraded } = await fanOut(sections, { minimum: 0, concurrency: 1 });
+
+    expect(degraded.map(({ reason }) => reason)).toEqual(['upstream_error', 'upstream_error']);
+    expect(record).not.toHaveBeenCalled();
   });
 
   it('waits for nothing below zero when the clock is set back', async () => {
@@ -139,6 +203,22 @@ describe('the limit of a section', () => {
 });
 
 describe('the policy of a section', () => {
+  it.each([
+    [1, 2],
+    [0, 0],
+  ])('is asked for nothing by a section with %d ms left, of %d at least', async (leftMs, minRemaining) => {
+    const policy = new OutboundRateLimitPolicy({ limit: 1, interval: '1m' });
+    const first = optional(() => hang(), { ...open, timeout: 100 - leftMs });
+    const sections = { first, late: optional(() => 1, { ...open, policy }) };
+    const page = outcomeOf(fanOut(sections, { budget: 100, minRemaining, minimum: 0, concurrency: 1 }));
+    await pass(100 - leftMs);
+
+    expect(page.value).toMatchObject({
+      degraded: [{ section: 'first' }, { section: 'late', reason: 'budget_exhausted' }],
+    });
+    await expect(policy.execute(() => 'has its turn')).resolves.toBe('has its turn');
+  });
+
   it('repeats it, within its limit', async () => {
     const policy = new RetryPolicy({ attempts: 3, backoff: { delay: 10, factor: 1, jitter: 'none' } });
     const attempts: number[] = [];

@@ -73,7 +73,7 @@ export class SectionExecution extends Execution implements LimitTarget {
     this.startedAt = startedAt;
     const ownMs = ownLimitMs(settings);
     this.limitMs = Math.min(ownMs, leftMs);
-    if (leftMs < ownMs) this.cutBy = reserveMs === 0 ? deadline : deadline?.reserve(reserveMs);
+    if (leftMs < ownMs) this.cutBy = reserveMs === 0 ? deadline : (deadline as Deadline).reserve(reserveMs);
     if (this.limitMs === Infinity) return true;
 
     this.dueAt = startedAt + this.limitMs;

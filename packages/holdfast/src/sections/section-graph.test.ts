@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { pass, useFakeClock } from '../../test/fake-clock.js';
+import { ManualWork } from '../../test/manual-work.js';
 import { errorOf, microtasks, outcomeOf } from '../../test/outcome.js';
 import { answerAfter, failAfter, hang } from '../../test/section-work.js';
 import { EventRecorder } from '../testing/index.js';
@@ -85,6 +86,27 @@ describe('a section that comes after others', () => {
     await expect(fanOut(sections, within)).rejects.toThrow(/^b\.after\.product: this section is not in the fan-out/);
   });
 
+  it('is refused as well where there is no other in the fan-out', async () => {
+    const elsewhere = required(() => 1);
+
+    await expect(fanOut({ b: required(() => 1, { after: { elsewhere } }) }, within)).rejects.toThrow(
+      /^b\.after\.elsewhere: this section is not in the fan-out/,
+    );
+  });
+
+  it('can copy all that it is given', async () => {
+    const product = required(() => 7, { timeout: 50 });
+    const offer = required((context) => ({ ...context }), { after: { product }, timeout: 50 });
+    const { data } = await fanOut({ product, offer });
+
+    expect(data.offer).toEqual({
+      product: 7,
+      attempt: 1,
+      signal: expect.any(AbortSignal) as AbortSignal,
+      deadline: expect.objectContaining({ budgetMs: 50 }) as object,
+    });
+  });
+
   it('cannot close a circle, whatever becomes of the object that said so', async () => {
     const after: Record<string, Section<unknown>> = {};
     const start = required(() => 1);
@@ -127,10 +149,13 @@ describe('a section after one that is missing', () => {
     ]);
   });
 
-  it('is skipped as soon as one of them is missing, and once', async () => {
+  it.each<[string, () => Promise<number>, string[]]>([
+    ['is missing as well', () => failAfter(20, down), ['late']],
+    ['is good', () => answerAfter(20, 1), []],
+  ])('is skipped as soon as one of them is missing, and once: the other %s', async (_how, work, missing) => {
     const recorder = new EventRecorder();
     const early = optional(() => failAfter(10, down), { fallback: null });
-    const late = optional(() => failAfter(20, down), { fallback: null });
+    const late = optional(work, { fallback: null });
     const b = optional(() => 1, { after: { early, late }, fallback: null });
     const page = outcomeOf(fanOut({ early, late, b, c: required(() => 1) }, within));
     await pass(10);
@@ -138,7 +163,7 @@ describe('a section after one that is missing', () => {
     await pass(10);
     recorder.stop();
 
-    expect(recorder.of('degraded')).toHaveLength(3);
+    expect(recorder.of('degraded').map(({ section }) => section)).toEqual(['early', 'b', ...missing]);
     expect(page.state).toBe('fulfilled');
   });
 
@@ -205,6 +230,26 @@ describe('sections one at a time, and many of them', { timeout: 30_000 }, () => 
     await pass(1);
 
     expect(page.value).toMatchObject({ data: { c: 1 } });
+  });
+
+  it('gain no turn by one that is skipped, which never had any', async () => {
+    const work = new ManualWork();
+    const a = optional(() => failAfter(10, down), { fallback: null });
+    const sections = {
+      a,
+      running: required(work.run),
+      skipped: optional(work.run, { after: { a }, fallback: null }),
+      next: required(work.run),
+      last: required(work.run),
+    };
+    void fanOut(sections, { ...within, concurrency: 2 });
+    await pass(10);
+
+    expect(work.calls).toHaveLength(2);
+    for (let at = 0; at < 3; at++) {
+      work.call(at).answer();
+      await microtasks();
+    }
   });
 
   it('spend the budget while they wait for their turn', async () => {

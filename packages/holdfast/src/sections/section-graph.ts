@@ -52,8 +52,9 @@ export class SectionGraph {
   }
 
   private release(part: Part, { resume }: Waiting): void {
-    this.waiting.delete(part);
-    part.inputs = Object.fromEntries(entriesOf(part).map(([key, section]) => [key, this.partOf.get(section)?.value]));
+    part.inputs = Object.fromEntries(
+      entriesOf(part).map(([key, section]) => [key, (this.partOf.get(section) as Part).value]),
+    );
     resume();
   }
 
@@ -64,7 +65,7 @@ export class SectionGraph {
 
   private require(section: Section<unknown>, part: Part, key: string): Part {
     const before = this.partOf.get(section);
-    if (before !== undefined && before !== part) return before;
+    if (before !== undefined) return before;
 
     throw new OptionError(
       `${part.name}.after.${key}`,

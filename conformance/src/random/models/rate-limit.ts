@@ -7,6 +7,8 @@ interface TurnFrame {
   place: 'free' | 'waits' | 'refused' | 'inside';
   readonly turn: number;
   readonly waitMs: number;
+  /** When its wait is over: a turn that has come while the event loop was held is taken a millisecond later. */
+  readonly dueAt: number;
   back: Outcome | undefined;
 }
 
@@ -54,7 +56,7 @@ export class RateLimitModel extends StageModel<TurnFrame> {
     this.require(available === free, 'tokens-as-counted', `${available} tokens, expected ${free}`);
     if (!isOver || this.isLate) return;
 
-    const late = [...this.frames.values()].filter(({ place, turn }) => place === 'waits' && turn <= this.watch.now);
+    const late = [...this.frames.values()].filter(({ place, dueAt }) => place === 'waits' && dueAt <= this.watch.now);
     this.require(late.length === 0, 'tokens-as-counted', 'does not keep to a turn');
   }
 
@@ -74,7 +76,7 @@ export class RateLimitModel extends StageModel<TurnFrame> {
       this.watch.reach('token wait');
     }
 
-    return { place, turn, waitMs, back: undefined };
+    return { place, turn, waitMs, dueAt: now + waitMs, back: undefined };
   }
 
   protected onBack(_run: Run, frame: TurnFrame, outcome: Outcome): void {

@@ -76,6 +76,21 @@ export function mutantsOf(file, { source, mutants }) {
 }
 
 /**
+ * A report as far as it has answers. A survivor is none: whether a test that was added since runs a constant, Stryker
+ * does not know, and would let it stand as it was.
+ * @template {{ files: Record<string, { mutants: ReportedMutant[] }> }} R
+ * @param {R} report
+ * @returns {R}
+ */
+export function answersOf(report) {
+  const files = Object.entries(report.files).map(([path, file]) => {
+    return [path, { ...file, mutants: file.mutants.filter(({ status }) => NOTICED.includes(status)) }];
+  });
+
+  return { ...report, files: Object.fromEntries(files) };
+}
+
+/**
  * @template {Identity} M
  * @param {M[]} mutants In the order of the source.
  * @returns {M[]}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, mutantsOf, percentOf, scoreOf } from './mutants.mjs';
+import { answersOf, judge, mutantsOf, percentOf, scoreOf } from './mutants.mjs';
 
 const SOURCE = `
 const LIMIT = 5;
@@ -71,6 +71,22 @@ describe('a mutant', () => {
 
   it.each(['CompileError', 'Ignored', 'Pending'])('that is reported as %s never ran, and is none', (status) => {
     expect(identities([mutant('5', '6', { status })])).toEqual([]);
+  });
+});
+
+describe('what a report has answers for', () => {
+  it('are the mutants that were noticed: all others run again', () => {
+    const statuses = ['Killed', 'Survived', 'Timeout', 'NoCoverage', 'RuntimeError', 'Pending'];
+    const file = { source: SOURCE, mutants: statuses.map((status) => mutant('5', '', { status })) };
+    const report = { schemaVersion: '2', files: { 'gate.ts': file } };
+    const answered = answersOf(report);
+
+    expect(answered).toEqual({
+      ...report,
+      files: { 'gate.ts': { ...file, mutants: answered.files['gate.ts'].mutants } },
+    });
+    expect(answered.files['gate.ts'].mutants.map(({ status }) => status)).toEqual(['Killed', 'Timeout']);
+    expect(file.mutants).toHaveLength(statuses.length);
   });
 });
 

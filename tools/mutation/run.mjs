@@ -2,12 +2,12 @@
 // `npm run mutation` takes all of the files, `npm run mutation -- policies/retry.ts` some of them. With `--again` only those
 // mutants run that the last report has no answer for; with `--judge` none, and the last report is judged anew.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { pathTo } from '../readme.mjs';
-import { LEAST_SCORE, judge, mutantsOf, percentOf, scoreOf } from './mutants.mjs';
+import { LEAST_SCORE, answersOf, judge, mutantsOf, percentOf, scoreOf } from './mutants.mjs';
 import { pageOf } from './results.mjs';
 
 /**
@@ -52,7 +52,7 @@ function mutate(files, again) {
   const unknown = files.filter((file) => !existsSync(pathTo(`${SOURCES}${file}`)));
   if (unknown.length > 0) throw new TypeError(`${unknown.join(', ')}: expected files within ${SOURCES}.`);
 
-  if (again) copyFileSync(REPORT, LAST);
+  if (again) writeFileSync(LAST, JSON.stringify(answersOf(read(REPORT))));
   rmSync(REPORT, { force: true });
   const stryker = pathTo('node_modules/@stryker-mutator/core/bin/stryker.js');
   const paths = files.map((file) => `${SOURCES}${file}`).join(',');

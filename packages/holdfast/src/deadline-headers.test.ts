@@ -83,6 +83,7 @@ describe('a deadline in a header', () => {
     expect(readDeadline([], value)).toBeUndefined();
     expect(readDeadline(['x-request-timeout-ms'], value)).toBe(300);
     expect(readDeadline(['x-request-timeout-ms', 'grpc-timeout', 'connect-timeout-ms'], value)).toBe(200);
+    expect(readDeadline(['connect-timeout-ms', 'grpc-timeout', 'x-request-timeout-ms'], value)).toBe(200);
   });
 
   it('is asked for in lower case, as node:http has it, however it was named', () => {
@@ -122,7 +123,14 @@ describe('the value of an outgoing header', () => {
     expect(read('grpc-timeout', deadlineHeaderValue('grpc-timeout', Deadline.after('7d')))).toBe(3_600_000);
   });
 
-  it.each(['x-timeout', '', 'constructor', 5, undefined])('has no header %o', (name) => {
+  it('is asked for by the name of its header', () => {
+    expect(() => deadlineHeaderValue('x-timeout', Deadline.after(5))).toThrow(
+      'name: "x-timeout" is no header that carries a deadline. Known: x-request-timeout-ms, connect-timeout-ms, ' +
+        'x-envoy-expected-rq-timeout-ms, grpc-timeout.',
+    );
+  });
+
+  it.each(['x-timeout', '', 'constructor', 5, undefined, ['grpc-timeout']])('has no header %o', (name) => {
     expect(() => requireDeadlineHeader(name, 'deadlineHeaders[0]')).toThrow(
       /^deadlineHeaders\[0\]: .* is no header that carries a deadline\. Known: x-request-timeout-ms, /,
     );

@@ -11,13 +11,13 @@ import { OptionError, show } from './options.js';
 const LONGEST_MS = 3_600_000;
 
 interface HeaderForm {
-  /** Milliseconds, or `undefined` when it is not in this form. */
-  read(value: string): number | undefined;
+  /** Milliseconds, or `NaN` when it is not in this form. */
+  read(value: string): number;
   write(milliseconds: number): string;
 }
 
 const MILLISECONDS: HeaderForm = {
-  read: (value) => (/^[0-9]{1,7}$/.test(value) ? Number(value) : undefined),
+  read: (value) => (/^[0-9]{1,7}$/.test(value) ? Number(value) : NaN),
   write: String,
 };
 
@@ -33,8 +33,8 @@ const MS_PER_GRPC_UNIT: Readonly<Record<string, number>> = {
 /** One to eight digits and a unit (gRPC over HTTP/2, "Timeout"). */
 const GRPC: HeaderForm = {
   read(value) {
-    const [, amount, unit = ''] = /^([0-9]{1,8})([HMSmun])$/.exec(value) ?? [];
-    return amount === undefined ? undefined : Number(amount) * (MS_PER_GRPC_UNIT[unit] as number);
+    const form = /^([0-9]{1,8})([HMSmun])$/.exec(value);
+    return form === null ? NaN : Number(form[1]) * (MS_PER_GRPC_UNIT[form[2] as string] as number);
   },
   write: (milliseconds) => `${milliseconds}m`,
 };
@@ -51,8 +51,7 @@ export const DEADLINE_HEADERS: readonly string[] = Object.keys(FORMS);
 
 /** @throws TypeError when deadlines do not travel in a header of this name. */
 export function requireDeadlineHeader(name: unknown, path: string): string {
-  const known = typeof name === 'string' ? name.toLowerCase() : '';
-  if (Object.hasOwn(FORMS, known)) return known;
+  if (typeof name === 'string' && Object.hasOwn(FORMS, name.toLowerCase())) return name.toLowerCase();
 
   throw new OptionError(
     path,
@@ -78,18 +77,17 @@ export function readDeadline(
   for (const given of names as readonly string[]) {
     const name = requireDeadlineHeader(given, 'names');
     const budgetMs = readHeader(FORMS[name] as HeaderForm, read(name));
-    if (budgetMs !== undefined && (shortest === undefined || budgetMs < shortest)) shortest = budgetMs;
+    if (budgetMs !== undefined) shortest = Math.min(shortest ?? Infinity, budgetMs);
   }
 
   return shortest;
 }
 
 function readHeader(form: HeaderForm, value: string | readonly string[] | undefined): number | undefined {
-  const single = typeof value === 'string' ? value : value?.length === 1 ? value[0] : undefined;
-  if (single === undefined) return undefined;
+  if (typeof value !== 'string') return value?.length === 1 ? readHeader(form, value[0]) : undefined;
 
-  const milliseconds = form.read(single);
-  return milliseconds !== undefined && milliseconds >= 1 && milliseconds <= LONGEST_MS ? milliseconds : undefined;
+  const milliseconds = form.read(value);
+  return milliseconds >= 1 && milliseconds <= LONGEST_MS ? milliseconds : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CircuitBreakerPolicy, createPolicy } from '../index.js';
-import type { CircuitBreakerOptions } from './circuit-breaker-options.js';
+import { resolveCircuitBreakerOptions, type CircuitBreakerOptions } from './circuit-breaker-options.js';
 
 const refusal = (options: unknown): Error => {
   try {
@@ -75,6 +75,9 @@ describe('the options of a circuit breaker', () => {
     ['an openDuration of 0', { openDuration: 0 }],
     ['an openDuration above the longest timer', { openDuration: '52w' }],
     ['as many probes as can be counted', { halfOpenMaxCalls: Number.MAX_SAFE_INTEGER }],
+    ['every other backoff of openDuration', { openBackoff: { factor: 1.5, maxDuration: '1m', jitter: 'full' } }],
+    ['one whose half is drawn', { openBackoff: { jitter: 'equal' } }],
+    ['a share of slow calls', { slowCallDuration: 1, slowCallRateThreshold: 0.5 }],
     ['a factor of 1', { openBackoff: { factor: 1 } }],
     ['a maxDuration of 0', { openBackoff: { maxDuration: 0 } }],
   ])('may be %s', (_what, options) => {
@@ -108,14 +111,17 @@ describe('the options of a circuit breaker', () => {
     [
       'a slow rate without a slow duration',
       { slowCallRateThreshold: 50 },
-      /^slowCallRateThreshold: .*slowCallDuration/,
+      /^slowCallRateThreshold: 50 has no effect without slowCallDuration\. Set slowCallDuration to say which calls are slow\.$/,
     ],
     ['a slow rate of 0', { slowCallDuration: 1, slowCallRateThreshold: 0 }, /^slowCallRateThreshold: /],
     ['a slow rate above 100', { slowCallDuration: 1, slowCallRateThreshold: 101 }, /^slowCallRateThreshold: /],
     [
       'minimumCalls above a count window',
       { minimumCalls: 30, slidingWindow: { type: 'count', size: 10 } },
-      /^minimumCalls: .*30.*10.*(lower|raise)/i,
+      new RegExp(
+        '^minimumCalls: 30 calls never fit into a window of the last 10 calls, so the breaker would never open\\. ' +
+          'Lower minimumCalls to 10 or less, or raise slidingWindow\\.size to 30 or more\\.$',
+      ),
     ],
     ['minimumCalls above the default window', { minimumCalls: 50 }, /^minimumCalls: .*50.*20/],
     [
@@ -140,17 +146,36 @@ describe('the options of a circuit breaker', () => {
     ['a factor below 1', { openBackoff: { factor: 0.5 } }, /^openBackoff\.factor: /],
     ['a factor without end', { openBackoff: { factor: Infinity } }, /^openBackoff\.factor: /],
     ['a negative maxDuration', { openBackoff: { maxDuration: -1 } }, /^openBackoff\.maxDuration: /],
-    ['an unknown jitter', { openBackoff: { jitter: 'some' } }, /^openBackoff\.jitter: .*"some"/],
-    ['an openBackoff that is a number', { openBackoff: 2 }, /^openBackoff: /],
+    [
+      'an unknown jitter',
+      { openBackoff: { jitter: 'some' } },
+      /^openBackoff\.jitter: .*'full', 'equal', 'none', got "some"/,
+    ],
+    [
+      'an openBackoff that is a number',
+      { openBackoff: 2 },
+      /^openBackoff: expected an options object, got a number\. Use { factor: 2, maxDuration: '5m' }\.$/,
+    ],
+    ['an unknown option of openBackoff', { openBackoff: { faktor: 2 } }, /^openBackoff\.faktor: .*"factor"/],
     ['a misspelt option', { failureRateTreshold: 50 }, /^failureRateTreshold: .*"failureRateThreshold"/],
     ['an option of another policy', { attempts: 3 }, /^attempts: unknown option/],
-    ['a number instead of options', 5, /options object/],
-    ['null', null, /options object/],
+    [
+      'a number instead of options',
+      5,
+      /^expected an options object, got a number\. Use { failureRateThreshold: 50, minimumCalls: 10 }\.$/,
+    ],
+    ['null', null, /^expected an options object, got null\. /],
   ])('are refused with the place and the remedy: %s', (_what, options, message) => {
     const error = refusal(options);
 
     expect(error).toBeInstanceOf(TypeError);
     expect(error.message).toMatch(message);
+  });
+
+  it('are refused before there is a breaker, when no options at all were given for one', () => {
+    expect(() => resolveCircuitBreakerOptions(5 as never)).toThrow(
+      /^expected an options object, got a number\. Use { failureRateThreshold: 50, minimumCalls: 10 }\.$/,
+    );
   });
 
   it('are refused by createPolicy() under the name of the stage', () => {

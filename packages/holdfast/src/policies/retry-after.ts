@@ -27,7 +27,7 @@ function hintOnCause({ cause }: Carrier): number | undefined {
 }
 
 function hintOn({ retryAfterMs, headers, response }: Carrier): number | undefined {
-  if (typeof retryAfterMs === 'number' && retryAfterMs > 0 && Number.isFinite(retryAfterMs)) return retryAfterMs;
+  if (Number.isFinite(retryAfterMs) && (retryAfterMs as number) > 0) return retryAfterMs as number;
 
   return hintIn(headers) ?? (isObject(response) ? hintIn((response as Carrier).headers) : undefined);
 }
@@ -45,9 +45,9 @@ function read(headers: Headers): unknown {
 
 /** Two spellings of one header are a duplicate, and no hint; so is a list. */
 function lookUp(headers: object): unknown {
-  const found = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'retry-after');
+  const [first, second] = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'retry-after');
 
-  return found.length === 1 ? found[0]?.[1] : undefined;
+  return second === undefined ? first?.[1] : undefined;
 }
 
 /** The three forms of an HTTP date (RFC 9110, section 5.6.7): IMF-fixdate, RFC 850 and asctime. */

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { subscribe } from '../events.js';
 import { TimeoutPolicy } from '../policies/timeout.js';
 import { currentScope, type Scope } from '../scope.js';
-import { answerScope } from './answer.js';
+import { answerScope, observeAnswers, type AnswerObserver } from './answer.js';
 import { fanOut } from './fan-out.js';
-import { optional } from './section.js';
+import { optional, required } from './section.js';
 
 const missing = () => optional(() => Promise.reject(new Error('down')), { timeout: 50, fallback: null });
 const failing = () =>
@@ -86,6 +86,48 @@ describe('the scope of the answer whose event is told', () => {
     await new TimeoutPolicy('1s').execute(() => fanOut({ missing: missing() }, { minimum: 0 }));
 
     expect(answerScope()).toBeUndefined();
+  });
+});
+
+describe('an observer of answers', () => {
+  const told = vi.fn<AnswerObserver>();
+  const whole = (options: object): Promise<unknown> => fanOut({ whole: required(() => 1, { timeout: 50 }) }, options);
+  let stopObserving: () => void;
+
+  beforeEach(() => {
+    told.mockClear();
+    stopObserving = observeAnswers(told);
+  });
+
+  afterEach(() => stopObserving());
+
+  it('is told of each that is begun inside an attempt, with its name, its budget and that attempt', async () => {
+    let attempt: Scope | undefined;
+    await new TimeoutPolicy('1s').execute(async () => {
+      attempt = currentScope();
+      await whole({ name: 'page', budget: 100 });
+      await whole({});
+    });
+
+    expect(attempt).toBeDefined();
+    expect(told.mock.calls).toEqual([
+      [{ name: 'page', budgetMs: 100, scope: attempt }],
+      [{ name: 'fan-out', budgetMs: Infinity, scope: attempt }],
+    ]);
+  });
+
+  it('is told nothing of one that is begun outside of attempts, or is detached from its own', async () => {
+    await whole({});
+    await new TimeoutPolicy('1s').execute(() => whole({ detached: true }));
+
+    expect(told).not.toHaveBeenCalled();
+  });
+
+  it('is told nothing any more once it has been stopped', async () => {
+    stopObserving();
+    await new TimeoutPolicy('1s').execute(() => whole({}));
+
+    expect(told).not.toHaveBeenCalled();
   });
 });
 

@@ -22,7 +22,11 @@ describe('what an answer is built under', () => {
     ['an absurd budget', { budget: `${'9'.repeat(400)}h` }, /^budget: Invalid duration/],
     ['a negative reserve', { budget: 100, reserve: -1 }, /^reserve: Invalid duration -1/],
     ['a reserve as large as the budget', { budget: 100, reserve: 100 }, /^reserve: 100 ms leave nothing of .* 100 ms/],
-    ['a reserve larger than the budget', { budget: '1s', reserve: '2s' }, /^reserve: 2000 ms leave nothing/],
+    [
+      'a reserve larger than the budget',
+      { budget: '1s', reserve: '2s' },
+      /^reserve: 2000 ms leave nothing of a budget of 1000 ms\. Reserve less, or raise the budget\.$/,
+    ],
     ['a negative margin', { budget: 100, margin: -1 }, /^margin: Invalid duration -1/],
     ['a malformed margin', { budget: 100, margin: 'some' }, /^margin: Invalid duration "some"/],
     ['a negative minRemaining', { budget: 100, minRemaining: -1 }, /^minRemaining: Invalid duration -1/],
@@ -64,7 +68,8 @@ describe('a section that nothing would ever end', () => {
     const sections = { first: required(run, { timeout: 5 }), second: required(run) };
 
     await expect(fanOut(sections)).rejects.toThrow(
-      /^second\.timeout: nothing would ever end this section\. Give it a timeout, or the whole answer a budget/,
+      'second.timeout: nothing would ever end this section. Give it a timeout, or the whole answer a budget, such as ' +
+        "fanOut(sections, { budget: '1s' }).",
     );
     await expect(collect().required('second', run)).rejects.toThrow(/^second\.timeout: nothing would ever end/);
     expect(run).not.toHaveBeenCalled();

@@ -99,7 +99,7 @@ export class Answer {
     this.begunIn = currentScope();
     this.scope = detached === true ? undefined : this.begunIn;
     this.deadline = this.earliestDeadline(options);
-    if (this.scope !== undefined && observers.size > 0) this.tell(this.scope);
+    if (this.scope !== undefined) this.tell(this.scope);
   }
 
   get source(): string | undefined {
@@ -141,7 +141,7 @@ export class Answer {
   }
 
   private requireReserve(reserveMs: number): void {
-    if (reserveMs < this.budgetMs || reserveMs === 0) return;
+    if (reserveMs < this.budgetMs) return;
 
     throw new OptionError(
       'reserve',
@@ -150,35 +150,32 @@ export class Answer {
   }
 
   private earliestDeadline({ margin, minRemaining }: AnswerOptions): Deadline | undefined {
+    const { scope } = this;
     const marginMs = margin === undefined ? DEFAULT_MARGIN_MS : parseDuration(margin, 'margin');
     const minRemainingMs =
-      minRemaining === undefined ? this.scope?.deadline?.minRemainingMs : readMinRemaining(minRemaining, this.budgetMs);
-    const bound = this.scope?.bound;
-    if (bound === undefined && this.budgetMs === Infinity) return undefined;
-
+      minRemaining === undefined ? scope?.deadline?.minRemainingMs : readMinRemaining(minRemaining, this.budgetMs);
     const startedAt = now();
     const options = { policy: this.name, minRemainingMs };
     const own = this.budgetMs === Infinity ? undefined : Deadline.from(startedAt, this.budgetMs, options);
-    if (bound === undefined) return own;
+    if (scope?.bound === undefined) return own;
 
+    const { bound, deadline } = scope;
     const leftMs = Math.max(0, bound.dueAt - startedAt);
     const expiresAt = bound.dueAt - Math.min(marginMs, leftMs * LARGEST_MARGIN_SHARE);
     // As long as the limit around: who is cut soon after a late start has not had his time, and says nothing.
-    const inherited = this.isBoundFromOutside(bound);
+    const inherited = isFromOutside(bound, deadline);
     const around = Deadline.from(bound.startedAt, expiresAt - bound.startedAt, { ...options, inherited });
     return own === undefined ? around : earliest(around, own);
-  }
-
-  /** Whether the limit around was set on the other side of the wire. */
-  private isBoundFromOutside({ dueAt }: Bound): boolean {
-    const deadline = this.scope?.deadline;
-
-    return deadline?.inherited === true && deadline.expiresAt <= dueAt;
   }
 
   private tell(scope: Scope): void {
     for (const observer of observers) observer({ name: this.name, budgetMs: this.budgetMs, scope });
   }
+}
+
+/** Whether the limit around was set on the other side of the wire. */
+function isFromOutside({ dueAt }: Bound, deadline: Deadline | undefined): boolean {
+  return deadline?.inherited === true && deadline.expiresAt <= dueAt;
 }
 
 function requireSignal(signal: AbortSignal | undefined): AbortSignal | undefined {

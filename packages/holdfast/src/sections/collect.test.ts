@@ -79,6 +79,14 @@ describe('an answer that is built step by step', () => {
   });
 });
 
+describe('what an answer is built under step by step', () => {
+  it('is an object', () => {
+    expect(() => collect(5 as never)).toThrow(
+      "options: expected an options object, got a number. Use { budget: '1.5s' }.",
+    );
+  });
+});
+
 describe('a required step', () => {
   it('rejects with what makes the answer impossible, and is listed', async () => {
     const parts = collect({ budget, name: 'edge' });
@@ -163,7 +171,11 @@ describe('the options of a step', () => {
     ['a name that is none', [undefined, () => 1, {}], /^name: undefined is no name/],
     ['no function', ['gate', undefined, {}], /^gate\.run: expected a function/],
     ['a negative timeout', ['gate', () => 1, { timeout: -1 }], /^gate\.timeout: Invalid duration -1/],
-    ['a second name', ['gate', () => 1, { name: 'other' }], /^gate\.name: a step is called by the first argument/],
+    [
+      'a second name',
+      ['gate', () => 1, { name: 'other' }],
+      /^gate\.name: a step is called by the first argument\. Leave the option out\.$/,
+    ],
     ['options that are none', ['gate', () => 1, 5], /^gate: expected an options object, got a number/],
     ['a reserve that is too large', ['gate', () => 1, { reserve: budget }], /^gate\.reserve: 1000 ms leave nothing/],
   ])('are checked before it runs: %s', async (_what, args, message) => {
@@ -180,7 +192,7 @@ describe('the options of a step', () => {
     const options = { after: { a: required(() => 1) } } as object;
 
     await expect(collect({ budget }).required('gate', () => 1, options)).rejects.toThrow(
-      /^gate\.after: steps come one after/,
+      'gate.after: steps come one after the other anyhow. Use what the earlier ones gave.',
     );
   });
 });

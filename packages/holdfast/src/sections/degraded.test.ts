@@ -19,6 +19,17 @@ const hostile = new Proxy(new Error('hostile'), {
   },
 });
 
+const REASONS = [
+  'upstream_timeout',
+  'budget_exhausted',
+  'client_abort',
+  'upstream_error',
+  'circuit_open',
+  'bulkhead_full',
+  'rate_limited',
+  'skipped',
+] as const;
+
 describe('why a section is missing', () => {
   it.each<[string, unknown, DegradedReason]>([
     ['a timeout', timeout, 'upstream_timeout'],
@@ -38,7 +49,9 @@ describe('why a section is missing', () => {
       'circuit_open',
     ],
     ['an outcome with one of our reasons', { ok: false, reason: 'budget_exhausted' }, 'budget_exhausted'],
+    ...REASONS.map((reason): [string, unknown, DegradedReason] => [`an error that says ${reason}`, { reason }, reason]),
     ['an error with a reason of its own', { reason: 'ECONNREFUSED 10.0.0.7' }, 'upstream_error'],
+    ['an error with a list of our reasons', { reason: ['skipped'] }, 'upstream_error'],
     ['an error with the name of a method as reason', { reason: 'constructor' }, 'upstream_error'],
     ['an error', new Error('down'), 'upstream_error'],
     ['no error at all', undefined, 'upstream_error'],

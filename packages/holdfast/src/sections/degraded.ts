@@ -47,7 +47,6 @@ interface ErrorShape {
 
 /** Errors that carry one of our codes, from an answer inside this one or from `holdfast/fetch`, and those of the platform. */
 function foreignReason(error: unknown): DegradedReason {
-  if (typeof error !== 'object' || error === null) return 'upstream_error';
   try {
     const { name, reason } = error as ErrorShape;
     if (isReason(reason)) return reason;
@@ -55,10 +54,11 @@ function foreignReason(error: unknown): DegradedReason {
 
     return name === 'AbortError' ? 'client_abort' : 'upstream_error';
   } catch {
+    // What cannot be looked at, such as nothing at all, has no reason of its own.
     return 'upstream_error';
   }
 }
 
 function isReason(value: unknown): value is DegradedReason {
-  return typeof value === 'string' && Object.hasOwn(REASONS, value);
+  return typeof value === 'string' && (REASONS as Readonly<Record<string, unknown>>)[value] === true;
 }

@@ -8,7 +8,7 @@ import { WatchedController } from '../../test/watched-signal.js';
 import { WireBudget } from '../../test/wire-budget.js';
 import { BudgetPolicy, BulkheadPolicy, CircuitBreakerPolicy, ResiliencePolicy, TimeoutPolicy } from '../index.js';
 import { currentScope, runInScope } from '../scope.js';
-import { collect } from './collect.js';
+import { collect, type SectionCollector } from './collect.js';
 import { fanOut, type FanOutOptions } from './fan-out.js';
 import { optional, required } from './section.js';
 
@@ -196,6 +196,25 @@ describe('a step of collect()', () => {
   });
 });
 
+describe('a step of collect() once the attempt of its answer has been given up', () => {
+  it('is neither begun nor listed, wherever it is used', async () => {
+    const caller = new WatchedController();
+    const left = new Error('left');
+    const run = vi.fn(() => 1);
+    const parts: SectionCollector[] = [];
+    const call = outcomeOf(
+      new TimeoutPolicy(1_000).execute(() => parts.push(collect({ budget: 500 })) && hang(), { signal: caller.signal }),
+    );
+    caller.abort(left);
+    await microtasks();
+
+    await expect(errorOf((parts[0] as SectionCollector).optional('late', run, open))).resolves.toBe(left);
+    expect(call.value).toBe(left);
+    expect(run).not.toHaveBeenCalled();
+    expect(parts[0]?.degraded).toEqual([]);
+  });
+});
+
 describe('what a section is cut by', () => {
   const section = (policy: ResiliencePolicy): Promise<unknown> =>
     fanOut({ a: optional(() => hang(), { ...open, policy, timeout: '1m' }), good });
@@ -231,6 +250,23 @@ describe('what a section is cut by', () => {
     );
 
     await expect(call).resolves.toMatchObject({ data: { theirs: { inherited: true }, ours: { inherited: false } } });
+  });
+
+  it('counts when it was set here, and comes before that of the caller', async () => {
+    const breaker = new CircuitBreakerPolicy();
+    const inside = new CircuitBreakerPolicy();
+    const call = outcomeOf(
+      new WireBudget({ budget: 1_000 }).execute(() =>
+        new TimeoutPolicy(100).execute(() =>
+          Promise.all([section(breaker), fanOut({ b: optional(() => inside.execute(hang), open), good })]),
+        ),
+      ),
+    );
+    await pass(90);
+
+    expect(call.value).toMatchObject([{ partial: true }, { partial: true }]);
+    expect(breaker.stats).toMatchObject({ total: 1, failures: 1 });
+    expect(inside.stats).toMatchObject({ total: 1, failures: 1 });
   });
 
   it('counts in a breaker that is used inside of the section', async () => {

@@ -23,6 +23,7 @@ function thrown(error: unknown): never {
 
 describe('a partial response', () => {
   it('is its data, what is missing of it, and whether anything is, as JSON', async () => {
+    expect([(await whole()).partial, (await partial()).partial]).toEqual([false, true]);
     expect(JSON.stringify(await whole())).toBe('{"data":{"stars":4},"degraded":[],"partial":false}');
     expect(JSON.stringify(await partial())).toBe(
       '{"data":{"stars":null,"shop":"open"},' +
@@ -66,7 +67,7 @@ describe('a partial response', () => {
     const page = await whole();
 
     expect(() => page.map(undefined as never)).toThrow(/^reshape: expected a function/);
-    expect(() => page.map(() => Promise.reject(down))).toThrow(/^reshape returned a Promise/);
+    expect(() => page.map(() => Promise.reject(down))).toThrow(/^reshape returned a Promise\. Return the body from it/);
     expect(() => page.map(() => thrown(down))).toThrow(down);
   });
 

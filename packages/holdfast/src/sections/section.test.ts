@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RetryPolicy } from '../index.js';
-import { declaredSection, isSection, optional, required } from './section.js';
+import { declaredSection, isSection, optional, required, type RequiredOptions } from './section.js';
 
 const run = (): number => 1;
 const declare = (options: unknown): unknown => optional(run, options as { fallback: null });
@@ -41,8 +41,93 @@ describe('the options of every section', () => {
   });
 
   it.each([null, 'a string', 7, []])('are an object, and not %j', (options) => {
-    expect(() => declare(options)).toThrow(/^expected an options object/);
-    expect(() => declareRequired(options)).toThrow(/^expected an options object/);
+    expect(() => declare(options)).toThrow(
+      /^expected an options object, got .+\. Use { timeout: '300ms', fallback: null }\.$/,
+    );
+    expect(() => declareRequired(options)).toThrow(/^expected an options object, got .+\. Use { timeout: '300ms' }\.$/);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'a limit for each attempt belongs to a policy',
+      { timeout: () => 5 },
+      'timeout: expected a duration or adaptive(), got function timeout. The limit is that of all attempts together; for ' +
+        'one of the attempt give the section a policy.',
+    ],
+    [
+      'a policy repeats by its own retry',
+      { idempotent: true, policy: new RetryPolicy() },
+      'idempotent: a policy says itself what it repeats. Give the policy a retry instead.',
+    ],
+    [
+      'sections to come after stand under names',
+      { after: 'product' },
+      'after: expected an options object, got a string. Use { product }, with a section made by required() or optional().',
+    ],
+    [
+      'what to come after is made',
+      { after: { product: 5 } },
+      'after.product: expected a section, got 5. Make it with required() or optional().',
+    ],
+    ...['signal', 'attempt', 'deadline'].map((key): [string, object, string] => [
+      `the attempt has its own ${key}`,
+      { after: { [key]: required(run) } },
+      `after.${key}: the attempt has a property of this name. Use another one.`,
+    ]),
+  ])('are refused with what to do instead: %s', (_what, options, message) => {
+    expect(() => declare({ fallback: null, ...options })).toThrow(message);
+    expect(() => declareRequired(options)).toThrow(message);
+  });
+
+  it('have defaults: one attempt, and no name, limit, reserve, policy or order', () => {
+    const settings = {
+      run,
+      name: undefined,
+      timeout: undefined,
+      reserveMs: undefined,
+      policy: undefined,
+      idempotent: false,
+      after: undefined,
+      fallback: undefined,
+      status: undefined,
+      retryAfterMs: undefined,
+    };
+
+    expect(required(run).settings).toEqual({ ...settings, isRequired: true });
+    expect(optional(run, { fallback: null }).settings).toEqual({ ...settings, isRequired: false, fallback: null });
+  });
+
+  it('that are undefined are those that are missing', () => {
+    const nothing = {
+      name: undefined,
+      timeout: undefined,
+      reserve: undefined,
+      policy: undefined,
+      idempotent: undefined,
+    };
+    const ofRequired = { ...nothing, after: undefined, onFailure: undefined, status: undefined, retryAfter: undefined };
+
+    expect(required(run, ofRequired).settings).toEqual(required(run).settings);
+  });
+
+  it('may say beside a policy that nothing else repeats the section', () => {
+    const policy = new RetryPolicy();
+
+    expect(required(run, { policy, idempotent: false }).settings).toMatchObject({ policy, idempotent: false });
+    expect(required(run, { idempotent: true }).settings).toMatchObject({ policy: undefined, idempotent: true });
+  });
+
+  it('are read once: what becomes of the object afterwards changes no order', () => {
+    const product = required(run);
+    const after: Record<string, typeof product> = { product };
+    const { settings } = required(run, { after });
+    after['late'] = required(run);
+
+    expect(settings.after).toEqual({ product });
+  });
+
+  it('say nothing with an order of nothing', () => {
+    expect(required(run, { after: {} }).settings.after).toBeUndefined();
   });
 
   it('stand in the object itself, and are left as they are', () => {
@@ -65,10 +150,20 @@ describe('a section that fails closed', () => {
     [{ status: '503' }, /^status: .*got "503"/],
     [{ retryAfter: 0 }, /^retryAfter: .*greater than 0/],
     [{ retryAfter: 'soon' }, /^retryAfter: Invalid duration "soon"/],
-    [{ fallback: null }, /^fallback: nothing stands in for a required section, given null. Use optional\(\)/],
-    [{ onFailure: 'open' }, /^onFailure: expected 'closed' here, got "open". Use optional\(\)/],
+    [
+      { fallback: null },
+      /^fallback: nothing stands in for a required section, given null. Use optional\(\), or onFailure: 'open' in a declaration\.$/,
+    ],
+    [{ onFailure: 'open' }, /^onFailure: expected 'closed' here, got "open". Use optional\(\) for that\.$/],
   ])('refuses %j', (options, message) => {
     expect(() => declareRequired(options)).toThrow(message);
+  });
+
+  it('has the status and the time to come back that it was given', () => {
+    const settings = (options: RequiredOptions): object => required(run, options).settings;
+
+    expect(settings({ status: 400, retryAfter: '5s' })).toMatchObject({ status: 400, retryAfterMs: 5_000 });
+    expect(settings({ status: 599, retryAfter: 1 })).toMatchObject({ status: 599, retryAfterMs: 1 });
   });
 
   it('needs a function', () => {
@@ -78,13 +173,15 @@ describe('a section that fails closed', () => {
 
 describe('a section that fails open', () => {
   it('says what stands in for it, be that undefined', () => {
-    expect(() => declare({ timeout: 5 })).toThrow(/^fallback: is missing/);
+    expect(() => declare({ timeout: 5 })).toThrow(
+      'fallback: is missing. Say what stands in for the section, such as null or [].',
+    );
     expect(() => optional<number | undefined, undefined>(run, { fallback: undefined })).not.toThrow();
   });
 
   it.each<[object, RegExp]>([
     [{ status: 503 }, /^status: unknown option/],
-    [{ onFailure: 'closed' }, /^onFailure: expected 'open' here, got "closed". Use required\(\)/],
+    [{ onFailure: 'closed' }, /^onFailure: expected 'open' here, got "closed". Use required\(\) for that\.$/],
   ])('refuses %j', (options, message) => {
     expect(() => declare({ fallback: null, ...options })).toThrow(message);
   });
@@ -96,7 +193,11 @@ describe('a section that fails open', () => {
 
 describe('a section that is declared as data', () => {
   it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /^expected an options object, got undefined. Use { name: 'flags'/],
+    [
+      'nothing',
+      undefined,
+      /^expected an options object, got undefined. Use { name: 'flags', timeout: '250ms', onFailure: 'open', fallback: {} }\.$/,
+    ],
     ['no direction', { name: 'flags' }, /^onFailure: expected one of 'open', 'closed', got undefined/],
     ['another direction', { name: 'flags', onFailure: 'shut' }, /^onFailure: .*got "shut"/],
     ['no name', { onFailure: 'closed' }, /^name: undefined is no name/],

@@ -12,7 +12,7 @@ import {
   withPath,
 } from '../options.js';
 import { requirePolicy, type ResiliencePolicy } from '../policy.js';
-import { isAdaptive, resolveTimeout } from '../policies/timeout.js';
+import { resolveTimeout } from '../policies/timeout.js';
 import type { AttemptContext } from '../scope.js';
 import { requireSectionName } from './section-name.js';
 
@@ -227,12 +227,12 @@ function settingsOf(
 }
 
 function readTimeout(timeout: unknown): number | AdaptiveTimeout {
-  if (isAdaptive(timeout)) return timeout;
-  if (typeof timeout !== 'function') return resolveTimeout(timeout, 'timeout') as number;
+  const limit = resolveTimeout(timeout, 'timeout');
+  if (typeof limit !== 'function') return limit;
 
   throw new OptionError(
     'timeout',
-    `expected a duration or adaptive(), got ${show(timeout)}. The limit is that of all attempts together; for one of ` +
+    `expected a duration or adaptive(), got ${show(limit)}. The limit is that of all attempts together; for one of ` +
       'the attempt give the section a policy.',
   );
 }

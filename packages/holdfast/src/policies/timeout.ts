@@ -205,7 +205,7 @@ function currentMs(limit: number | AdaptiveTimeout): number {
 }
 
 /** By its shape, so that one of another copy of this package is one too. */
-export function isAdaptive(limit: unknown): limit is AdaptiveTimeout {
+function isAdaptive(limit: unknown): limit is AdaptiveTimeout {
   if (typeof limit !== 'object' || limit === null) return false;
 
   const { record, recordCut } = limit as Partial<AdaptiveTimeout>;

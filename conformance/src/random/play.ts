@@ -34,8 +34,8 @@ export function play(stage: Stage, scenario: Scenario): Promise<Played> {
   return new Play(stage, scenario).run();
 }
 
-/** Further moments that an execution gets to come to its end. */
-const MOST_MOMENTS = 200;
+/** Further moments that an execution gets to come to its end: retries around retries take their time. */
+const MOST_MOMENTS = 1_000;
 /** After so many, work waits no longer for what it has started. */
 const PATIENT_MOMENTS = 10;
 const A_MOMENT_MS = 20;

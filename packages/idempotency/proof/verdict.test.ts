@@ -163,6 +163,26 @@ describe('The verdict on a key', () => {
     }
   });
 
+  it('takes a 409 for a sign of the holder where its server has stood still meanwhile, from before until after', () => {
+    const refused = (from: number, to: number): readonly string[] => {
+      const asks = [asked(0, 2_600, { kind: 'conflict' }), asked(700, 705, { kind: 'conflict' })];
+      const story = {
+        asked: [...asks, asked(2_700, 2_800, ran('1'))],
+        effects: [effect('1', 'b.1', 2_750)],
+        acknowledged: [kept('1', 2_760)],
+      };
+
+      return broken(story, { lives: new Map([life('a.1', { frozen: [{ from, to }] }), life('b.1')]) });
+    };
+    const held = 'key k is blocked: refused at 0 although nobody could hold it any more';
+    const blocked = 'key k is blocked: refused at 700 although nobody could hold it any more';
+    expect([refused(0, 2_600), refused(5, 2_590)]).toEqual([[], []]);
+    expect([refused(-1, 2_600), refused(0, 2_601)]).toEqual([
+      [held, blocked],
+      [held, blocked],
+    ]);
+  });
+
   it('wants an answer for good, documented answers, and a store that is not said to be away while it is there', () => {
     expect(broken({ asked: [], effects: [], acknowledged: [] })).toEqual(['key k has no answer for good']);
     expect(broken({ asked: [...GOOD.asked, { charge, sentAt: 0 }] })).toEqual(['key k a request was never answered']);

@@ -119,25 +119,40 @@ function isFinal(answer: Answer | undefined, isSame: boolean): boolean {
 }
 
 /** Nobody is refused for longer than `lockTtl` and a second after the last sign of whoever may hold the lock. */
-const blocked: Rule = ({ asked }, { lockTtl, outages, stalls }) =>
-  asked
-    .filter(({ answer }) => answer?.kind === 'conflict')
+const blocked: Rule = ({ asked }, { lockTtl, outages, stalls, lives }) => {
+  const frozen = [...lives.values()].flatMap((life) => life.frozen);
+
+  return asked
+    .filter((refused) => refused.answer?.kind === 'conflict' && !mayHaveLostLock(refused, frozen))
     .filter((refused) => {
       const since = refused.sentAt - lockTtl - GRACE_MS;
-      const isHeld = asked.some((other) => other !== refused && isSignOfLife(other, since, refused));
+      const isHeld = asked.some((other) => other !== refused && isSignOfLife(other, { since, refused, frozen }));
 
       // What a process asks of a busy store may be done long after the process was killed.
       return !isHeld && ![...outages, ...stalls].some((span) => overlaps(span, since, refused.sentAt));
     })
     .map(({ sentAt }) => `is blocked: refused at ${Math.round(sentAt)} although nobody could hold it any more`);
+};
 
 /** What is answered by somebody who has never had a lock. */
 const WITHOUT_LOCK: readonly (Answer['kind'] | undefined)[] = ['conflict', 'refused', 'replay', 'reused'];
 
-function isSignOfLife({ sentAt, endedAt = Infinity, answer }: Asked, since: number, refused: Asked): boolean {
-  if (WITHOUT_LOCK.includes(answer?.kind)) return false;
+interface Refusal {
+  readonly since: number;
+  readonly refused: Asked;
+  readonly frozen: readonly Span[];
+}
+
+function isSignOfLife(asked: Asked, { since, refused, frozen }: Refusal): boolean {
+  const { sentAt, endedAt = Infinity, answer } = asked;
+  if (WITHOUT_LOCK.includes(answer?.kind) && !mayHaveLostLock(asked, frozen)) return false;
 
   return sentAt <= (refused.endedAt ?? Infinity) && endedAt >= since;
+}
+
+/** Whoever stood still with a lock, until it was another one's, is told the same as somebody who never had it. */
+function mayHaveLostLock({ sentAt, endedAt = Infinity, answer }: Asked, frozen: readonly Span[]): boolean {
+  return answer?.kind === 'conflict' && frozen.some(({ from, to }) => sentAt <= from && to <= endedAt);
 }
 
 /** Clients get answers that are written down, and an outage is told only while there is one. */

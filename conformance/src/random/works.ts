@@ -71,7 +71,10 @@ export class Works {
     if (answers === 'value') return this.ended(attempt, 'fallback');
 
     return new Promise((resolve) => {
-      this.after(answers === 'slowly' ? HANDLER_MS : 0, true, () => resolve(this.ended(attempt, 'fallback')));
+      this.after(answers === 'slowly' ? HANDLER_MS : 0, true, () => {
+        this.endsNow(attempt);
+        resolve('fallback');
+      });
     });
   }
 
@@ -144,6 +147,11 @@ export class Works {
     return signal;
   }
 
+  /** Of a promise that is settled right after this the engine hears one microtask later, and so does its model. */
+  private endsNow(attempt: AttemptRecord): void {
+    queueMicrotask(() => this.ended(attempt, undefined));
+  }
+
   private ended<T>(attempt: AttemptRecord, value: T): T {
     attempt.works = false;
     if (attempt.state === 'cut') this.watch.reach('late outcome dropped');
@@ -157,13 +165,16 @@ export class Works {
     const late = state === 'cut' && limitIn(reason) !== undefined ? this.watch.lateness.get(Object(reason)) : undefined;
     const isUnfair = late !== undefined && late > STALL_MS && !work.byTimer && attempt.cutAt === this.watch.now;
     this.watch.require(!isUnfair, 'stall-is-nobodys-fault', `a limit ${late} ms late came before input that was there`);
-    this.ended(attempt, undefined);
+    this.endsNow(attempt);
   }
 
   private hang(attempt: AttemptRecord): Promise<unknown> {
     return new Promise((_, reject) => {
       // Long after whoever asked has gone: nobody may hear of it.
-      this.hanging.push(() => reject(this.ended(attempt, new Error('far too late'))));
+      this.hanging.push(() => {
+        this.endsNow(attempt);
+        reject(new Error('far too late'));
+      });
     });
   }
 
@@ -173,14 +184,15 @@ export class Works {
       const leave = (): void => {
         // Whoever hears of it may make its caller leave as well, in the midst of the call being given up.
         this.watch.inCallback();
-        // The engine hears of it one microtask later as well.
-        queueMicrotask(() => this.ended(attempt, undefined));
+        this.endsNow(attempt);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
       this.hanging.push(() => {
         signal.removeEventListener('abort', leave);
-        if (attempt.works) resolve(this.ended(attempt, 'value'));
+        if (!attempt.works) return;
+        this.endsNow(attempt);
+        resolve('value');
       });
     });
   }
@@ -198,9 +210,13 @@ export class Works {
     });
 
     return begun.then(
-      (value) => this.ended(attempt, value),
+      (value) => {
+        this.endsNow(attempt);
+        return value;
+      },
       (error: unknown) => {
-        throw this.ended(attempt, error);
+        this.endsNow(attempt);
+        throw error;
       },
     );
   }

@@ -110,25 +110,38 @@ interface Pane {
   readonly isAround: boolean;
 }
 
+type Glass = new (pane: Pane) => LayeredPolicy;
+
+/** One class for each engine: a class for each pane would keep the engine's code from ever being compiled for one. */
+const glasses = new WeakMap<Engine, Glass>();
+
 /** A stage that lets everything pass and looks at it. */
 function glassPane(engine: Engine, pane: Pane): LayeredPolicy {
-  const { layers } = pane;
-  class Glass extends engine.RetryPolicy {
+  const Glass = glasses.get(engine) ?? glassOf(engine);
+  glasses.set(engine, Glass);
+
+  return new Glass(pane);
+}
+
+function glassOf(engine: Engine): Glass {
+  return class extends engine.RetryPolicy {
+    constructor(private readonly pane: Pane) {
+      super(1);
+    }
+
     override get answersFailures(): boolean {
-      return pane.isAround;
+      return this.pane.isAround;
     }
 
     override enter(execution: Execution): boolean {
-      layers.onEnter(pane, execution);
+      this.pane.layers.onEnter(this.pane, execution);
       return true;
     }
 
     override leave(execution: Execution): boolean {
       const { ok, value, cutting } = execution;
-      layers.onLeave(pane, execution, { ok, value, cutting });
+      this.pane.layers.onLeave(this.pane, execution, { ok, value, cutting });
       return true;
     }
-  }
-
-  return new Glass(1);
+  };
 }

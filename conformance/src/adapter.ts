@@ -67,14 +67,15 @@ export interface BreakerSpec {
 
 export interface BulkheadSpec {
   readonly limit: number;
-  readonly queue: number;
+  /** Left out where it is all the same whether calls without a slot wait or are refused: whichever the library has. */
+  readonly queue?: number;
 }
 
 export interface RateLimitSpec {
   readonly limit: number;
   readonly intervalMs: number;
-  /** How long a call may wait for its turn. */
-  readonly maxWaitMs: number;
+  /** How long a call may wait for its turn. Left out where it may as well be refused: whichever the library has. */
+  readonly maxWaitMs?: number;
 }
 
 export interface BudgetSpec {
@@ -93,6 +94,8 @@ export interface Adapter {
   readonly version: string;
   /** By feature: the documented options which were set, or tried, so that it does what is asked. For the report. */
   readonly settings?: Readonly<Partial<Record<Feature, string>>>;
+  /** It takes the signal of a caller. Left out where callers leave in another way, which an adapter does for them. */
+  readonly signals?: true;
   retry?(spec: RetrySpec): Policy;
   timeout?(ms: number): Policy;
   breaker?(spec: BreakerSpec): BreakerPolicy;
@@ -121,7 +124,7 @@ export type Feature = Exclude<keyof Adapter, 'name' | 'version' | 'settings' | '
 
 /**
  * A library has the feature, and not this side of it. Said at any time while a scenario runs, in a call that the
- * scenario only looks at too, it is why the scenario does not count when it fails.
+ * scenario only looks at too: it has not been played as it is written, and does not count, however it ends.
  */
 export class NotOffered extends Error {
   static said: NotOffered | undefined;

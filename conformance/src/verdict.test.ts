@@ -82,6 +82,13 @@ describe('The verdict on a library', () => {
     expect(await verdictOf(checking(check), holdfast)).toEqual({ kind: 'not offered', because: 'not this side of it' });
   });
 
+  it('is that it is not offered also when the scenario ends well, for it was not played as it is written', async () => {
+    const check = async (): Promise<void> => {
+      await Promise.reject(new NotOffered('not this side of it')).catch(() => {});
+    };
+    expect(await verdictOf(checking(check), holdfast)).toEqual({ kind: 'not offered', because: 'not this side of it' });
+  });
+
   it('is that it fails when listeners pile up, which is not printed', async () => {
     const check = async (): Promise<void> => {
       const { signal } = new AbortController();

@@ -24,7 +24,7 @@ export async function verdictOf(guarantee: Guarantee, adapter: Adapter): Promise
     await untilStuck(guarantee.check({ library: adapter as Required<Adapter>, clock }), clock);
     await clock.settle();
     refuse(strays.found);
-    return { kind: 'holds' };
+    return unlessNotOffered({ kind: 'holds' });
   } catch (error) {
     return judged(error);
   } finally {
@@ -38,10 +38,13 @@ function refuse(strays: readonly string[]): void {
 }
 
 function judged(error: unknown): Verdict {
-  if (NotOffered.said !== undefined) return { kind: 'not offered', because: NotOffered.said.message };
-  if (error instanceof AssertionError) return { kind: 'fails', because: firstLine(error.message) };
+  const because = error instanceof AssertionError ? error.message : `threw ${String(error)}`;
 
-  return { kind: 'fails', because: `threw ${firstLine(String(error))}` };
+  return unlessNotOffered({ kind: 'fails', because: firstLine(because) });
+}
+
+function unlessNotOffered(verdict: Verdict): Verdict {
+  return NotOffered.said === undefined ? verdict : { kind: 'not offered', because: NotOffered.said.message };
 }
 
 function firstLine(text: string): string {

@@ -92,6 +92,7 @@ export const cockatiel: Adapter = {
     fallback: 'handleWhen without AbortErrors',
     wrap: 'wrap',
   },
+  signals: true,
   retry: retryPolicy,
   // Aggressive rejects at the limit; cooperative waits for the work. A body stays readable only with abortOnReturn off.
   timeout: (ms) => new Cockatiel(timeout(ms, { strategy: TimeoutStrategy.Aggressive, abortOnReturn: false })),
@@ -120,7 +121,7 @@ export const cockatiel: Adapter = {
         void policy.onStateChange((state) => listener(STATES[state])),
     });
   },
-  bulkhead: ({ limit, queue }) => {
+  bulkhead: ({ limit, queue = 0 }) => {
     const policy = bulkhead(limit, queue);
     return Object.assign(new Cockatiel(policy), {
       running: () => limit - policy.executionSlots,

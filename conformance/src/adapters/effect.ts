@@ -30,7 +30,7 @@ class EffectPolicy implements Policy {
 }
 
 function promised<T>(work: (signal: AbortSignal) => Promise<T> | T): Effect.Effect<T, unknown> {
-  return Effect.tryPromise({ try: async (signal) => work(signal), catch: (error) => error });
+  return Effect.tryPromise({ try: (signal) => Promise.resolve(work(signal)), catch: (error) => error });
 }
 
 /** Semaphores refuse by giving nothing. */
@@ -113,7 +113,7 @@ class EffectBulkhead extends EffectPolicy implements BulkheadPolicy {
   private inside = 0;
   private active = 0;
 
-  constructor({ limit, queue }: BulkheadSpec) {
+  constructor({ limit, queue = 0 }: BulkheadSpec) {
     const semaphore = Semaphore.makeUnsafe(limit);
     super((effect) =>
       Effect.suspend(() => {
@@ -154,7 +154,7 @@ function atOnce<A>(semaphore: Semaphore.Semaphore, effect: Effect.Effect<A, unkn
     );
 }
 
-function rateLimit({ limit, intervalMs, maxWaitMs }: RateLimitSpec): Policy {
+function rateLimit({ limit, intervalMs, maxWaitMs = Infinity }: RateLimitSpec): Policy {
   const limiter = Effect.runSync(RateLimiter.make.pipe(Effect.provide(RateLimiter.layerStoreMemory)));
   const turn = limiter.consume({
     key: KEY,
@@ -208,6 +208,7 @@ export const effect: Adapter = {
     fallback: 'Effect.catchIf',
     wrap: 'composition of effects',
   },
+  signals: true,
   retry,
   timeout: (ms) => new EffectPolicy((work) => Effect.timeout(work, Duration.millis(ms))),
   breaker,

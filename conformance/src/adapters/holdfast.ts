@@ -59,6 +59,7 @@ export const holdfast: Required<Adapter> = {
   name: 'holdfast',
   version: installedVersion('holdfast'),
   settings: {},
+  signals: true,
   retry: (spec) => retry(spec),
   timeout: (ms) => new OwnPolicy(new TimeoutPolicy({ timeout: ms })),
   breaker: (spec) => {
@@ -75,11 +76,11 @@ export const holdfast: Required<Adapter> = {
       callsInWindow: () => policy.stats.total,
     });
   },
-  bulkhead: ({ limit, queue }) => {
+  bulkhead: ({ limit, queue = 0 }) => {
     const policy = new BulkheadPolicy({ maxConcurrent: limit, maxQueue: queue });
     return Object.assign(new OwnPolicy(policy), { running: () => policy.active, waiting: () => policy.queued });
   },
-  rateLimit: ({ limit, intervalMs, maxWaitMs }) =>
+  rateLimit: ({ limit, intervalMs, maxWaitMs = 0 }) =>
     new OwnPolicy(new OutboundRateLimitPolicy({ limit, interval: intervalMs, maxWait: maxWaitMs })),
   budget: ({ ms }) => new OwnPolicy(new BudgetPolicy({ budget: ms })),
   fallback: ({ answer, handleIf }) =>

@@ -34,13 +34,17 @@ Logger.overrideLogger(false);
 
 let made = 0;
 
-/** A command that is unsubscribed from tells its work so: the work is an Observable with a teardown. It gets what it is executed with. */
+/** All that is to be known of a caller that has gone: neither work nor whoever waits is told more. */
+const UNSUBSCRIBED = new Error('unsubscribed');
+
+/** A command that is unsubscribed from tells its work so: the work is an Observable with a teardown. */
 class Command extends ResilienceObservableCommand {
-  override run(work: Work<unknown>, signal?: AbortSignal): Observable<unknown> {
+  override run(work: Work<unknown>): Observable<unknown> {
     return new Observable((subscriber) => {
       const controller = new AbortController();
       let isDone = false;
-      (async () => work({ signal: controller.signal }))().then(
+      // What the work throws at once is for those around it to catch.
+      Promise.resolve(work({ signal: controller.signal })).then(
         (value) => {
           isDone = true;
           subscriber.next(value);
@@ -52,7 +56,7 @@ class Command extends ResilienceObservableCommand {
         },
       );
       return () => {
-        if (!isDone) controller.abort(signal?.reason);
+        if (!isDone) controller.abort(UNSUBSCRIBED);
       };
     });
   }
@@ -74,15 +78,14 @@ class NestPolicy implements Policy {
   }
 
   async run<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
-    const results = this.command.execute(work, signal) as Observable<T>;
+    const results = this.command.execute(work) as Observable<T>;
     return lastValueFrom(signal === undefined ? results : merge(results, aborted(signal)).pipe(take(1)));
   }
 }
 
 function aborted(signal: AbortSignal): Observable<never> {
   return new Observable((subscriber) => {
-    const abort = (): void => subscriber.error(signal.reason);
+    const abort = (): void => subscriber.error(UNSUBSCRIBED);
     signal.addEventListener('abort', abort);
     return () => signal.removeEventListener('abort', abort);
   });
@@ -168,14 +171,14 @@ export const nestjsResilience: Adapter = {
       },
     });
   },
-  bulkhead: ({ limit, queue }) => {
+  bulkhead: ({ limit, queue = 0 }) => {
     const strategy = new BulkheadStrategy({ maxConcurrent: limit, maxQueue: queue });
     return Object.assign(new NestPolicy([strategy]), {
       running: () => limit - strategy.executionSlots,
       waiting: () => queue - strategy.queueSlots,
     });
   },
-  rateLimit: ({ limit, intervalMs, maxWaitMs }) => {
+  rateLimit: ({ limit, intervalMs, maxWaitMs = 0 }) => {
     if (maxWaitMs > 0) throw new NotOffered('it lets nobody wait');
 
     return new NestPolicy([new ThrottleStrategy({ ttl: intervalMs, limit })]);
@@ -195,4 +198,5 @@ export const nestjsResilience: Adapter = {
   },
   refusal: (error) => (REFUSALS.some((refusal) => error instanceof refusal) ? {} : undefined),
   isTimeout: (error) => error instanceof TimeoutException,
+  isCancelled: (error) => error === UNSUBSCRIBED,
 };

@@ -35,7 +35,8 @@ class Opossum implements Policy {
 
   constructor(options: Options, attemptSignal: (circuit: Circuit) => AbortSignal | undefined = () => undefined) {
     this.circuit = new CircuitBreaker<Fired>(
-      async (work) => work({ signal: attemptSignal(this.circuit) }),
+      // What the work throws at once is the circuit's to catch.
+      (work) => Promise.resolve(work({ signal: attemptSignal(this.circuit) })),
       // It writes into them.
       { ...options } as CircuitBreaker.Options,
     );
@@ -111,7 +112,7 @@ export const opossum: Adapter = {
       },
     });
   },
-  bulkhead: ({ limit, queue }) => {
+  bulkhead: ({ limit, queue = 0 }) => {
     if (queue > 0) throw new NotOffered('it has no queue');
 
     const policy = new Opossum(unwound({ capacity: limit }));

@@ -14,7 +14,7 @@ class Retry implements Policy {
   run<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
     const { attempts, backoff, retryIf } = this.spec;
     // It hands no signal to the work.
-    return pRetry(async () => work({}), {
+    return pRetry(() => work({}), {
       retries: attempts - 1,
       minTimeout: backoff.delayMs,
       factor: backoff.factor,
@@ -33,10 +33,20 @@ class Timeout implements Policy {
     if (signal?.aborted === true) throw new NotOffered('p-timeout is given a promise: work that has begun');
 
     const controller = new AbortController();
-    const promise = (async () => work({ signal: controller.signal }))();
-    // At the limit it calls the `cancel` of a promise that has one; it makes no signal itself.
-    const cancelable = Object.assign(promise, { cancel: () => controller.abort(signal?.reason) });
+    // It calls the `cancel` of a promise that has one, and tells it nothing; it makes no signal itself.
+    const cancelable = Object.assign(begun(work, controller.signal), { cancel: () => controller.abort(CANCELLED) });
     return pTimeout(cancelable, { milliseconds: this.ms, ...(signal === undefined ? {} : { signal }) });
+  }
+}
+
+/** All that the work is told when its promise is cancelled. */
+const CANCELLED = new Error('cancelled');
+
+function begun<T>(work: Work<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return Promise.resolve(work({ signal }));
+  } catch {
+    throw new NotOffered('p-timeout is given a promise: work that has begun');
   }
 }
 
@@ -63,14 +73,15 @@ export const sindresorhus: Adapter = {
     rateLimit: 'p-queue: intervalCap, interval, strict: true (a sliding window), signal',
     wrap: 'functions in functions',
   },
+  signals: true,
   retry: (spec) => new Retry(spec),
   timeout: (ms) => new Timeout(ms),
-  bulkhead: ({ limit, queue }) => {
+  bulkhead: ({ limit, queue = Infinity }) => {
     const pQueue = new PQueue({ concurrency: limit });
     const policy = new Queue(pQueue, () => pQueue.pending >= limit && pQueue.size >= queue);
     return Object.assign(policy, { running: () => pQueue.pending, waiting: () => pQueue.size });
   },
-  rateLimit: ({ limit, intervalMs, maxWaitMs }) => {
+  rateLimit: ({ limit, intervalMs, maxWaitMs = Infinity }) => {
     if (maxWaitMs < intervalMs) throw new NotOffered('calls in p-queue wait for as long as it takes');
 
     // Strict is its sliding window: without it a burst of twice the cap fits across an edge.
@@ -82,4 +93,5 @@ export const sindresorhus: Adapter = {
   // Neither queue nor rate limit refuses.
   refusal: () => undefined,
   isTimeout: (error) => error instanceof TimeoutError,
+  isCancelled: (error) => error === CANCELLED,
 };

@@ -51,8 +51,9 @@ class Server<T> extends Dispatcher {
   }
 
   private async answer(connection: Connection, handler: Dispatcher.DispatchHandler): Promise<void> {
+    const response = this.begun(connection.controller.signal);
     try {
-      this.value = await this.work({ signal: connection.controller.signal });
+      this.value = await response;
     } catch (error) {
       if (!(error instanceof Error)) throw new NotOffered('its failures are those of connections: always errors');
       if (!connection.aborted) handler.onResponseError?.(connection, error);
@@ -62,6 +63,14 @@ class Server<T> extends Dispatcher {
 
     handler.onResponseStart?.(connection, 200, {}, 'OK');
     handler.onResponseEnd?.(connection, {});
+  }
+
+  private begun(signal: AbortSignal): Promise<T> | T {
+    try {
+      return this.work({ signal });
+    } catch {
+      throw new NotOffered('its work is a request, which fails later than it begins');
+    }
   }
 }
 
@@ -105,5 +114,6 @@ export const undici: Adapter = {
   settings: {
     retry: 'interceptors.retry: maxRetries, minTimeout, maxTimeout, timeoutFactor, retryAfter; request with signal',
   },
+  signals: true,
   retry: (spec) => new RetryInterceptor(spec),
 };

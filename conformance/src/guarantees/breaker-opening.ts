@@ -251,7 +251,7 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     policy: 'breaker',
     sentence: 'Calls leave no listener on a signal that outlives them.',
     seen: 'cockatiel: one abort listener stays for each call, until Node warns of a leak',
-    needs: ['breaker'],
+    needs: ['breaker', 'signals'],
     check: async ({ library }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

@@ -240,7 +240,7 @@ export const BUDGET: readonly Guarantee[] = [
     policy: 'budget',
     sentence: 'Once a call has settled, or its caller has given up, neither timer nor listener is left of it.',
     seen: 'deadlines on a long-lived parent: a timer and a listener stayed for each call until its time was over',
-    needs: ['budget'],
+    needs: ['budget', 'signals'],
     check: async ({ library, clock }) => {
       const controller = new AbortController();
       const listeners = watchListeners(controller.signal);

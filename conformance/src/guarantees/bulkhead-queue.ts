@@ -166,7 +166,7 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
     policy: 'bulkhead',
     sentence: 'A call whose signal has aborted before it comes is rejected and never waits.',
     seen: 'hand-written queues: an abort that has happened is told by no event, and the call waits for ever',
-    needs: ['bulkhead'],
+    needs: ['bulkhead', 'signals'],
     check: async ({ library, clock }) => {
       const bulkhead = library.bulkhead({ limit: 1, queue: 5 });
       void observe(bulkhead.run(hanging));
@@ -311,7 +311,7 @@ export const BULKHEAD_QUEUE: readonly Guarantee[] = [
     policy: 'bulkhead',
     sentence: 'Calls that waited leave no listener on a signal that outlives them.',
     seen: 'cockatiel: one abort listener stays for each call, until Node warns of a leak',
-    needs: ['bulkhead'],
+    needs: ['bulkhead', 'signals'],
     check: async ({ library, clock }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

@@ -180,7 +180,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     mutant: withBulkhead(
       class extends TextbookBulkhead {
         protected override isFull(): boolean {
-          return this.line.size > this.spec.queue;
+          return this.line.size > (this.spec.queue ?? 0);
         }
       },
     ),

@@ -321,7 +321,7 @@ export const RATE_LIMIT: readonly Guarantee[] = [
     policy: 'rate limit',
     sentence: 'Calls that waited for their turn leave no listener on a signal that outlives them.',
     seen: 'cockatiel: one abort listener stays for each call, until Node warns of a leak',
-    needs: ['rateLimit'],
+    needs: ['rateLimit', 'signals'],
     check: async ({ library, clock }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

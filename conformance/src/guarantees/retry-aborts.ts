@@ -114,7 +114,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
     policy: 'retry',
     sentence: 'With a signal that has aborted already nothing runs, and its reason is the error.',
     seen: 'helpers that add a listener and never look: the event of an aborted signal does not come again',
-    needs: ['retry'],
+    needs: ['retry', 'signals'],
     check: async ({ library, clock }) => {
       const reason = new Error('gave up before');
       const manual = new Manual();
@@ -164,7 +164,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
     policy: 'retry',
     sentence: 'A signal that outlives many calls has no listener left of them.',
     seen: 'cockatiel, failsafe-go: one listener stayed for each attempt, until the warning of a leak',
-    needs: ['retry'],
+    needs: ['retry', 'signals'],
     check: async ({ library, clock }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

@@ -130,7 +130,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     policy: 'timeout',
     sentence: 'With a signal that has aborted already the work does not run, and the reason is the error.',
     seen: 'helpers that add a listener and never look: the event of an aborted signal does not come again',
-    needs: ['timeout'],
+    needs: ['timeout', 'signals'],
     check: async ({ library, clock }) => {
       const reason = new Error('gave up before');
       const manual = new Manual();
@@ -182,7 +182,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     policy: 'timeout',
     sentence: 'A signal that outlives many calls has no listener left of them, however they ended.',
     seen: 'cockatiel, failsafe-go: a listener on the parent stayed for each call, until the warning of a leak',
-    needs: ['timeout'],
+    needs: ['timeout', 'signals'],
     check: async ({ library, clock }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

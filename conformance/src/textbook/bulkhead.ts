@@ -40,7 +40,7 @@ export class TextbookBulkhead implements BulkheadPolicy {
   }
 
   protected isFull(): boolean {
-    return this.line.size >= this.spec.queue;
+    return this.line.size >= (this.spec.queue ?? 0);
   }
 
   /** Resolves once this call has a slot. */

@@ -13,7 +13,7 @@ export class TextbookRateLimit implements Policy {
     signal?.throwIfAborted();
     const start = this.nextStart();
     const waitMs = Math.max(0, start - Date.now());
-    if (waitMs > this.spec.maxWaitMs) await this.refuse(waitMs);
+    if (waitMs > (this.spec.maxWaitMs ?? 0)) await this.refuse(waitMs);
     this.starts.push(start);
     if (waitMs > 0) await this.wait(start, signal);
 

@@ -3,6 +3,7 @@ import type { Adapter, Policy } from './adapter.js';
 import { holdfast } from './adapters/holdfast.js';
 import type { Guarantee } from './guarantee.js';
 import { GUARANTEES } from './guarantees/index.js';
+import { idle } from './idle.js';
 import { verdictOf } from './verdict.js';
 
 /** A mutant breaks one guarantee, and what cannot hold without it. */
@@ -33,6 +34,10 @@ describe('The scenario of', () => {
 
     expect(await verdictOf(guarantee, mutant)).toMatchObject({ kind: 'fails' });
     expect(await countHeld(mutant, nearestFirst(guarantee))).toBe(Math.min(LEAST_HELD, GUARANTEES.length - 1));
+  });
+
+  it.each(GUARANTEES)('$id fails a library that does nothing', async (guarantee) => {
+    expect(await verdictOf(guarantee, idle)).toMatchObject({ kind: 'fails' });
   });
 });
 

@@ -9,9 +9,14 @@ import { NotOffered, type Adapter } from './adapter.js';
  */
 export function assertReason(library: Adapter, told: unknown, { reason, what }: Expected): void {
   if (told === reason) return;
-  if (library.isCancelled?.(told) === true) throw new NotOffered('its cancellations carry no reason of a caller');
+  if (isWordOf(library, told)) throw new NotOffered('its cancellations carry no reason of a caller');
 
   assert.fail(`${what} ${String(told)}`);
+}
+
+/** Whether it is the library's own word for a call that was cancelled, where it has one. */
+export function isWordOf(library: Adapter, told: unknown): boolean {
+  return library.isCancelled?.(told) === true;
 }
 
 interface Expected {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Attempt, BreakerPolicy, BreakerSpec, Policy, Work } from './adapter.js';
+import type { Attempt, BackoffSpec, BreakerPolicy, BreakerSpec, BulkheadPolicy, Policy, Work } from './adapter.js';
 import type { Stage } from './guarantee.js';
+import { observe } from './observed.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Work that scenarios share. */
@@ -48,13 +49,46 @@ export class Unreliable {
   };
 }
 
+/** That a limit ends a call at all, which some of its guarantees say nothing of. */
+export async function assertLimits({ library, clock }: Stage, ms = 100): Promise<void> {
+  const call = observe(library.timeout(ms).run(hanging));
+  await clock.tick(ms);
+  assert.equal(call.state, 'rejected', `a limit of ${ms} ms does not end a call`);
+}
+
+/** How many calls of a bulkhead that is idle begin, which its counts need not tell: they take its slots and keep them. */
+export async function assertSlots(
+  bulkhead: BulkheadPolicy,
+  { clock, slots }: { readonly clock: VirtualClock; readonly slots: number },
+): Promise<void> {
+  let begun = 0;
+  const work: Work<never> = () => {
+    begun += 1;
+    return hanging();
+  };
+  for (let call = 0; call <= slots; call += 1) void observe(bulkhead.run(work));
+  await clock.settle();
+  assert.equal(begun, slots, `${begun} of ${slots + 1} calls began, and ${slots} slots should be free`);
+}
+
 /** Calls that fail, one after the other. */
 export async function fail(policy: Policy, times: number): Promise<void> {
   for (let call = 0; call < times; call += 1) await policy.run(failing).catch(() => {});
 }
 
+/** That a breaker which has stayed closed is one at all: so many more failures open it. */
+export async function assertOpens(breaker: BreakerPolicy, failures: number): Promise<void> {
+  await fail(breaker, failures);
+  assert.equal(breaker.state(), 'open', `${failures} failures more did not open it`);
+}
+
 export async function succeed(policy: Policy, times: number): Promise<void> {
   for (let call = 0; call < times; call += 1) await policy.run(fine);
+}
+
+/** Waits of one length between attempts. */
+export function pause(ms: number): BackoffSpec {
+  return { delayMs: ms, factor: 1, maxDelayMs: ms, jitter: false };
 }
 
 /** Opens at the fourth call when half of them have failed, for a second; then one probe decides. */

@@ -5,7 +5,7 @@ import { Manual, observe, watchListeners } from '../observed.js';
 import { assertReason } from '../reasons.js';
 import { TextbookBreaker, withBreaker, type Call, type Era } from '../textbook/breaker.js';
 import { started } from '../textbook/running.js';
-import { BREAKER, cooperative, fail, fine, opened, reopenable, succeed } from '../works.js';
+import { assertOpens, BREAKER, cooperative, fail, failing, fine, opened, reopenable, succeed } from '../works.js';
 
 /** What a circuit breaker does when it opens, while it is open, and for whom. */
 export const BREAKER_OPENING: readonly Guarantee[] = [
@@ -150,6 +150,8 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     needs: ['breaker'],
     check: async (stage) => {
       const breaker = stage.library.breaker({ ...BREAKER });
+      // One that is in use: what calls share may be made by the first of them.
+      await succeed(breaker, 1);
       const early = new Manual();
       for (let call = 0; call < 4; call += 1) void observe(breaker.run(early.work));
       await stage.clock.settle();
@@ -224,13 +226,15 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     seen: 'cockatiel: the reason is lost on the way, and the caller gets an error it does not know',
     needs: ['breaker'],
     check: async ({ library, clock }) => {
+      const breaker = library.breaker({ ...BREAKER });
       const controller = new AbortController();
       const reason = new Error('the caller left');
-      const call = observe(library.breaker({ ...BREAKER }).run(cooperative(controller.signal), controller.signal));
+      const call = observe(breaker.run(cooperative(controller.signal), controller.signal));
       await clock.settle();
       controller.abort(reason);
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call stayed pending');
+      await assertOpens(breaker, BREAKER.minimumCalls);
       assertReason(library, call.error, { reason, what: 'it was rejected with' });
     },
     mutant: withBreaker(
@@ -255,12 +259,13 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     check: async ({ library }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);
-      const breaker = library.breaker({ ...BREAKER, minimumCalls: 1_000 });
+      const breaker = library.breaker({ ...BREAKER, minimumCalls: 200 });
       for (let call = 0; call < 100; call += 1) await breaker.run(fine, signal);
-      for (let call = 0; call < 100; call += 1) {
-        await breaker.run(() => Promise.reject(new Error('down')), signal).catch(() => {});
-      }
-      assert.equal(listeners(), 0, `200 calls left ${listeners()} listeners`);
+      for (let call = 0; call < 100; call += 1) await breaker.run(failing, signal).catch(() => {});
+      assert.equal(breaker.state(), 'open', '100 failures of 200 calls did not open it at 50 %');
+      // Refused by now.
+      for (let call = 0; call < 100; call += 1) await breaker.run(fine, signal).catch(() => {});
+      assert.equal(listeners(), 0, `300 calls left ${listeners()} listeners`);
     },
     mutant: withBreaker(
       class extends TextbookBreaker {

@@ -5,11 +5,12 @@ import { guarantee, type Guarantee } from '../guarantee.js';
 import { replacing, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
 import { assertReason } from '../reasons.js';
-import { hanging, Unreliable } from '../works.js';
+import { hanging, pause, Unreliable } from '../works.js';
 
 const BUDGET_MS = 1_000;
-const PAUSE: BackoffSpec = { delayMs: 100, factor: 1, maxDelayMs: 100, jitter: false };
-const TOO_LONG: BackoffSpec = { delayMs: 5_000, factor: 1, maxDelayMs: 5_000, jitter: false };
+const PAUSE = pause(100);
+/** The first wait fits, the second does not. */
+const TOO_LONG: BackoffSpec = { ...PAUSE, factor: 50, maxDelayMs: 5_000 };
 
 /** A limit around the whole, which what is inside knows nothing of: it goes on behind it. */
 function raced(ms: number): Policy {
@@ -76,8 +77,10 @@ export const BUDGET: readonly Guarantee[] = [
     needs: ['budget', 'retry', 'wrap'],
     check: async ({ library, clock }) => {
       const retry = library.retry({ attempts: 3, backoff: TOO_LONG });
-      const call = observe(library.wrap(library.budget({ ms: BUDGET_MS }), retry).run(new Unreliable(clock).work));
-      await clock.settle();
+      const failing = new Unreliable(clock);
+      const call = observe(library.wrap(library.budget({ ms: BUDGET_MS }), retry).run(failing.work));
+      await clock.tick(PAUSE.delayMs);
+      assert.equal(failing.calls, 2, 'a wait that fits was not begun');
       assert.equal(call.state, 'rejected', 'it waits, though no attempt can follow');
     },
     mutant: withBudgetedRetry(({ ours, budget, retry }) => ({
@@ -95,7 +98,7 @@ export const BUDGET: readonly Guarantee[] = [
           }, signal);
         } catch (error) {
           // The rest of it is slept through.
-          if (failed === 1 && !ours.isTimeout(error)) {
+          if (failed === 2 && !ours.isTimeout(error)) {
             await new Promise((resolve) => setTimeout(resolve, startedAt + BUDGET_MS - Date.now()));
           }
           throw error;
@@ -115,7 +118,7 @@ export const BUDGET: readonly Guarantee[] = [
       const call = observe(library.wrap(library.budget({ ms: BUDGET_MS }), retry).run(failing.work));
       await clock.tick(BUDGET_MS);
       assert.equal(call.state, 'rejected', 'it goes on beyond its budget');
-      assert.ok(call.error === failing.errors.at(-1), `the caller got ${String(call.error)}`);
+      assert.ok(call.error === failing.errors[1], `the caller got ${String(call.error)}`);
     },
     mutant: withBudgetedRetry(({ ours, budget, retry }) => ({
       run: async (work, signal) => {
@@ -140,8 +143,8 @@ export const BUDGET: readonly Guarantee[] = [
       const call = observe(library.wrap(library.budget({ ms: BUDGET_MS }), retry).run(failing.work));
       await clock.tick(10 * BUDGET_MS);
       assert.equal(call.state, 'rejected', 'it goes on beyond its budget');
-      const last = failing.startedAt.at(-1) as number;
-      assert.ok(last < BUDGET_MS, `an attempt began after ${last} ms`);
+      const last = failing.startedAt.at(-1);
+      assert.equal(last, BUDGET_MS - PAUSE.delayMs, `the last attempt began after ${last} ms`);
     },
     mutant: withBudgetedRetry(({ ours, budget, retry }) => ({
       run: async (work, signal) => {
@@ -215,8 +218,9 @@ export const BUDGET: readonly Guarantee[] = [
     needs: ['budget'],
     check: async ({ library, clock }) => {
       const policy = library.budget({ ms: BUDGET_MS });
-      void observe(policy.run(hanging));
+      const before = observe(policy.run(hanging));
       await clock.tick(5 * BUDGET_MS);
+      assert.equal(before.state, 'rejected', 'it goes on beyond its budget');
       const manual = new Manual();
       const call = observe(policy.run(manual.work));
       await clock.tick(BUDGET_MS - 1);
@@ -245,10 +249,10 @@ export const BUDGET: readonly Guarantee[] = [
       const controller = new AbortController();
       const listeners = watchListeners(controller.signal);
       const policy = library.budget({ ms: BUDGET_MS });
-      const settled = [() => 'done', new Unreliable(clock).work].map((work) =>
+      const settled = [() => 'done', new Unreliable(clock).work, hanging].map((work) =>
         observe(policy.run<unknown>(work, controller.signal)),
       );
-      await clock.settle();
+      await clock.tick(BUDGET_MS);
       assert.ok(
         settled.every(({ state }) => state !== 'pending'),
         'a call goes on',

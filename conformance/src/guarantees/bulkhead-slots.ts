@@ -4,9 +4,9 @@ import { guarantee, type Guarantee } from '../guarantee.js';
 import { Manual, observe } from '../observed.js';
 import { TextbookBulkhead, withBulkhead } from '../textbook/bulkhead.js';
 import { started, untilAbort } from '../textbook/running.js';
-import { cooperative, failing, fine, hanging } from '../works.js';
+import { assertSlots, cooperative, failing, fine, hanging, pause } from '../works.js';
 
-const NO_BACKOFF = { delayMs: 10, factor: 1, maxDelayMs: 10, jitter: false };
+const BACKOFF = pause(10);
 
 /** How many bodies a bulkhead lets run, and when it gives their slots back. */
 export const BULKHEAD_SLOTS: readonly Guarantee[] = [
@@ -51,7 +51,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     needs: ['bulkhead', 'retry', 'timeout', 'wrap'],
     check: async ({ library, clock }) => {
       const bulkhead = library.bulkhead({ limit: 2, queue: 2 });
-      const retry = library.retry({ attempts: 3, backoff: NO_BACKOFF });
+      const retry = library.retry({ attempts: 3, backoff: BACKOFF });
       const policy = library.wrap(retry, bulkhead, library.timeout(30));
       const looked = (): void => {
         const running = bulkhead.running();
@@ -73,6 +73,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
       }
       assert.equal(bulkhead.running(), 0, `with nothing left to run it counted ${bulkhead.running()}`);
       assert.equal(bulkhead.waiting(), 0, `with nothing left to run ${bulkhead.waiting()} waited`);
+      await assertSlots(bulkhead, { clock, slots: 2 });
     },
     mutant: withBulkhead(
       class extends TextbookBulkhead {
@@ -131,7 +132,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     seen: 'hand-written semaphores: the slot comes back in the promise’s finally, and there was no promise',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
-      const bulkhead = library.bulkhead({ limit: 1, queue: 0 });
+      const bulkhead = library.bulkhead({ limit: 1 });
       const throwing: Work<never> = () => {
         throw new Error('down at once');
       };
@@ -142,9 +143,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
           'a call did not end with what its work threw',
         );
       }
-      const next = observe(bulkhead.run(fine));
-      await clock.settle();
-      assert.equal(next.state, 'fulfilled', 'after work that threw at once the slot stayed taken');
+      await assertSlots(bulkhead, { clock, slots: 1 });
     },
     mutant: withBulkhead(
       class extends TextbookBulkhead {
@@ -214,12 +213,11 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     seen: 'nestjs-resilience: state kept once for the process, and two applications share it',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
-      const spec = { limit: 1, queue: 0 };
+      const spec = { limit: 1 };
       const [one, other] = [library.bulkhead(spec), library.bulkhead(spec)];
-      void observe(one.run(hanging));
-      const call = observe(other.run(fine));
-      await clock.settle();
-      assert.equal(call.state, 'fulfilled', 'a call in one bulkhead took the slot of another');
+      await assertSlots(one, { clock, slots: 1 });
+      // With the slot of the first one taken.
+      await assertSlots(other, { clock, slots: 1 });
     },
     mutant: (ours) => {
       const made = new WeakMap<object, TextbookBulkhead>();

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
+import type { Policy } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { observe } from '../observed.js';
 import { assertReason } from '../reasons.js';
-import { cooperative, hanging, Unreliable } from '../works.js';
+import type { VirtualClock } from '../virtual-clock.js';
+import { cooperative, failing, hanging, Unreliable } from '../works.js';
 
 const ANSWER = 'the second-best answer';
 const answer = (): string => ANSWER;
 const FALSY: readonly unknown[] = [undefined, null, 0, false, ''];
+
+/** That a policy which left something alone answers at all. */
+async function assertAnswers(policy: Policy, clock: VirtualClock): Promise<void> {
+  const call = observe(policy.run<string>(failing));
+  await clock.settle();
+  assert.equal(call.value, ANSWER, `of a call that failed it made ${call.state}`);
+}
 
 export const FALLBACK: readonly Guarantee[] = [
   guarantee({
@@ -41,10 +50,12 @@ export const FALLBACK: readonly Guarantee[] = [
     needs: ['fallback'],
     check: async ({ library, clock }) => {
       for (const value of FALSY) {
-        const call = observe(library.fallback({ answer }).run(() => value));
+        const policy = library.fallback({ answer });
+        const call = observe(policy.run(() => value));
         await clock.settle();
         assert.equal(call.state, 'fulfilled', `with ${String(value)} the call is ${call.state}`);
         assert.ok(call.value === value, `${String(value)} became ${String(call.value)}`);
+        await assertAnswers(policy, clock);
       }
     },
     mutant: replacing('fallback', (right, spec) => ({
@@ -59,10 +70,12 @@ export const FALLBACK: readonly Guarantee[] = [
     needs: ['fallback'],
     check: async ({ library, clock }) => {
       const failing = new Unreliable(clock);
-      const call = observe(library.fallback({ answer, handleIf: () => false }).run(failing.work));
+      const policy = library.fallback({ answer, handleIf: (error) => error !== failing.errors[0] });
+      const call = observe(policy.run(failing.work));
       await clock.settle();
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
       assert.ok(call.error === failing.errors[0], `the caller got ${String(call.error)}`);
+      await assertAnswers(policy, clock);
     },
     mutant: reading('fallback', (spec) => ({ answer: spec.answer })),
   }),
@@ -73,12 +86,16 @@ export const FALLBACK: readonly Guarantee[] = [
     seen: 'fallbacks that take a predicate’s bug for a yes and hide it for good',
     needs: ['fallback'],
     check: async ({ library, clock }) => {
-      const handleIf = (): boolean => {
-        throw new Error('a bug in the predicate');
+      const failing = new Unreliable(clock);
+      const handleIf = (error: unknown): boolean => {
+        if (error === failing.errors[0]) throw new Error('a bug in the predicate');
+        return true;
       };
-      const call = observe(library.fallback({ answer, handleIf }).run(new Unreliable(clock).work));
+      const policy = library.fallback({ answer, handleIf });
+      const call = observe(policy.run(failing.work));
       await clock.settle();
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+      await assertAnswers(policy, clock);
     },
     mutant: reading('fallback', ({ answer: given, handleIf = () => true }) => ({
       answer: given,
@@ -182,15 +199,15 @@ export const FALLBACK: readonly Guarantee[] = [
         asked += 1;
         return ANSWER;
       };
-      const call = observe(
-        library.fallback({ answer: counted }).run(cooperative(controller.signal), controller.signal),
-      );
+      const policy = library.fallback({ answer: counted });
+      const call = observe(policy.run(cooperative(controller.signal), controller.signal));
       await clock.settle();
       // As most callers do, with the reason that filters of errors know.
       controller.abort();
       await clock.settle();
       assert.equal(asked, 0, 'an answer was made up');
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
+      await assertAnswers(policy, clock);
       assertReason(library, call.error, { reason: controller.signal.reason, what: 'the caller got' });
     },
     mutant: replacing('fallback', (right, spec) => ({

@@ -284,8 +284,9 @@ export const RETRY_WAITS: readonly Guarantee[] = [
     seen: 'HTTP clients: the call slept for as long as the header said, half an hour above its cap',
     needs: ['retry'],
     check: async ({ library, clock }) => {
-      const failing = new Unreliable(clock, 1, retryAfter('1800'));
       const policy = library.retry({ attempts: 2, backoff: PATIENT, honourRetryAfter: true });
+      await assertSecondAttemptAt(policy, new Unreliable(clock, 1, retryAfter('5')), { clock, dueMs: HINT_MS });
+      const failing = new Unreliable(clock, 1, retryAfter('1800'));
       const call = observe(policy.run(failing.work));
       await clock.tick(PATIENT.maxDelayMs);
       assert.notEqual(call.state, 'pending', 'it sleeps for as long as it was told');

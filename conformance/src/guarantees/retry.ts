@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import type { BackoffSpec } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { observe } from '../observed.js';
 import { assertRefused } from '../refused.js';
-import { Unreliable } from '../works.js';
+import { pause, Unreliable } from '../works.js';
 
 const WAIT_MS = 10;
-const SHORT: BackoffSpec = { delayMs: WAIT_MS, factor: 1, maxDelayMs: WAIT_MS, jitter: false };
+const SHORT = pause(WAIT_MS);
 /** Longer than any wait of a scenario here. */
 const LONG_MS = 1_000;
 
@@ -41,6 +40,11 @@ export const RETRY: readonly Guarantee[] = [
       assert.equal(call.state, 'rejected', 'the call waited after its only attempt');
       await clock.tick(LONG_MS);
       assert.equal(failing.calls, 1, `the work ran ${failing.calls} times`);
+
+      const twice = new Unreliable(clock);
+      void observe(library.retry({ attempts: 2, backoff: SHORT }).run(twice.work));
+      await clock.tick(LONG_MS);
+      assert.equal(twice.calls, 2, `of two attempts the work ran ${twice.calls} times`);
     },
     // No retries at all look like no setting at all.
     mutant: reading('retry', (spec) => ({ ...spec, attempts: (spec.attempts - 1 || 2) + 1 })),
@@ -68,7 +72,7 @@ export const RETRY: readonly Guarantee[] = [
       const failing = new Unreliable(clock);
       const call = observe(library.retry({ attempts: 3, backoff: SHORT }).run(failing.work));
       await clock.tick(LONG_MS);
-      assert.ok(call.error === failing.errors.at(-1), `the caller got ${String(call.error)}`);
+      assert.ok(call.error === failing.errors[2], `the caller got ${String(call.error)}`);
     },
     mutant: replacing('retry', (right) => ({
       run: async (work, signal) => {
@@ -116,14 +120,15 @@ export const RETRY: readonly Guarantee[] = [
     needs: ['retry'],
     check: async ({ library, clock }) => {
       const failing = new Unreliable(clock);
-      const retryIf = (): boolean => {
-        throw new Error('a bug in the predicate');
+      const retryIf = (error: unknown): boolean => {
+        if (error === failing.errors[1]) throw new Error('a bug in the predicate');
+        return true;
       };
       const call = observe(library.retry({ attempts: 3, backoff: SHORT, retryIf }).run(failing.work));
-      await clock.settle();
+      await clock.tick(WAIT_MS);
       assert.equal(call.state, 'rejected', 'the call did not fail');
       await clock.tick(LONG_MS);
-      assert.equal(failing.calls, 1, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 2, `the work ran ${failing.calls} times`);
     },
     mutant: reading('retry', ({ retryIf = () => true, ...spec }) => ({
       ...spec,

@@ -4,7 +4,7 @@ import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, replacing } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
 import { assertReason } from '../reasons.js';
-import { hanging, Unreliable } from '../works.js';
+import { assertLimits, hanging, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
 const EARLY_MS = 20;
@@ -17,7 +17,9 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     sentence: 'After a success the signal of the work never aborts: a body that was returned stays readable.',
     seen: 'failsafe-go: the context was cancelled when the headers were there, and the body could not be read',
     needs: ['timeout'],
-    check: async ({ library, clock }) => {
+    check: async (stage) => {
+      await assertLimits(stage);
+      const { library, clock } = stage;
       const manual = new Manual();
       const call = observe(library.timeout(LIMIT_MS).run(manual.work));
       await clock.tick(EARLY_MS);
@@ -80,7 +82,9 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     sentence: 'When a caller gives up no timer is left.',
     seen: 'timeouts that are cleared when their work settles, which work that was given up need not do',
     needs: ['timeout'],
-    check: async ({ library, clock }) => {
+    check: async (stage) => {
+      await assertLimits(stage);
+      const { library, clock } = stage;
       const controller = new AbortController();
       void observe(library.timeout(LIMIT_MS).run(hanging, controller.signal));
       await clock.tick(EARLY_MS);
@@ -105,7 +109,9 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     sentence: 'The signal of the work aborts with the caller’s reason itself.',
     seen: 'cockatiel: the reason was lost on the way down',
     needs: ['timeout'],
-    check: async ({ library, clock }) => {
+    check: async (stage) => {
+      await assertLimits(stage);
+      const { library, clock } = stage;
       const controller = new AbortController();
       const reason = new Error('the caller gave up');
       const manual = new Manual();
@@ -153,10 +159,11 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
     check: async ({ library, clock }) => {
       const manual = new Manual();
       const policy = library.timeout(LIMIT_MS);
-      void observe(policy.run(manual.work));
+      const cut = observe(policy.run(manual.work));
       await clock.tick(LIMIT_MS / 2);
       const neighbour = observe(policy.run(manual.work));
       await clock.tick(LIMIT_MS / 2);
+      assert.equal(cut.state, 'rejected', 'it was still pending at its limit');
       const later = observe(policy.run(manual.work));
       await clock.settle();
       assert.deepEqual(

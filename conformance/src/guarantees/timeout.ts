@@ -4,7 +4,7 @@ import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { Manual, observe } from '../observed.js';
 import { assertRefused } from '../refused.js';
-import { hanging, Unreliable } from '../works.js';
+import { assertLimits, hanging, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
 const HOUR_MS = 3_600_000;
@@ -73,8 +73,9 @@ export const TIMEOUT: readonly Guarantee[] = [
     needs: ['timeout'],
     check: async ({ library, clock }) => {
       const manual = new Manual();
-      void observe(library.timeout(LIMIT_MS).run(manual.work));
+      const call = observe(library.timeout(LIMIT_MS).run(manual.work));
       await clock.tick(LIMIT_MS);
+      assert.equal(call.state, 'rejected', 'it was still pending at its limit');
       manual.reject(0, new Error('late'));
       await clock.settle();
     },
@@ -107,6 +108,10 @@ export const TIMEOUT: readonly Guarantee[] = [
         ['fulfilled', 'rejected'],
       );
       assert.equal(clock.timers, 0, `${clock.timers} timers wait on`);
+      const late = observe(policy.run(hanging));
+      await clock.tick(LIMIT_MS);
+      assert.equal(late.state, 'rejected', 'it was still pending at its limit');
+      assert.equal(clock.timers, 0, `${clock.timers} timers wait on beyond a limit`);
     },
     mutant: replacing('timeout', (right, ms) => ({
       run: async (work, signal) => {
@@ -122,7 +127,9 @@ export const TIMEOUT: readonly Guarantee[] = [
     sentence: 'A limit above 2^31-1 ms, which no timer can hold, does not end the call at once.',
     seen: 'libraries that hand their limits to setTimeout, which takes 2^31 ms for 1 ms',
     needs: ['timeout'],
-    check: async ({ library, clock }) => {
+    check: async (stage) => {
+      await assertLimits(stage);
+      const { library, clock } = stage;
       for (const limit of [LONGEST_TIMER_MS + 1, 30 * DAY_MS]) {
         const policy = madeOrRefused(() => library.timeout(limit));
         if (policy === undefined) continue;
@@ -150,7 +157,9 @@ export const TIMEOUT: readonly Guarantee[] = [
     sentence: 'Work that throws before it returns a promise rejects the call, with that error, and leaves no timer.',
     seen: 'hand-written helpers that throw where their callers expect a promise, and keep the timer',
     needs: ['timeout'],
-    check: async ({ library, clock }) => {
+    check: async (stage) => {
+      await assertLimits(stage);
+      const { library, clock } = stage;
       const own = new Error('before any promise');
       let call;
       try {

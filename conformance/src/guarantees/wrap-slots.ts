@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-import type { BackoffSpec, Policy } from '../adapter.js';
+import type { Policy } from '../adapter.js';
 import { OwnPolicy } from '../adapters/holdfast.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, rewrapping } from '../mutation.js';
 import { Manual, observe } from '../observed.js';
-import { hanging, Unreliable } from '../works.js';
+import { assertSlots, pause, Unreliable } from '../works.js';
 
-const PAUSE: BackoffSpec = { delayMs: 30, factor: 1, maxDelayMs: 30, jitter: false };
+const PAUSE = pause(30);
 
 /** What policies that keep state, and callers that do, are to those around them. */
 export const WRAP_SLOTS: readonly Guarantee[] = [
@@ -18,7 +18,7 @@ export const WRAP_SLOTS: readonly Guarantee[] = [
     seen: 'nestjs-resilience: a retry around a bulkhead gave back more slots than it had taken',
     needs: ['retry', 'bulkhead', 'wrap'],
     check: async ({ library, clock }) => {
-      const bulkhead = library.bulkhead({ limit: 1, queue: 0 });
+      const bulkhead = library.bulkhead({ limit: 1 });
       const failing = new Unreliable(clock, 2);
       const call = observe(library.wrap(library.retry({ attempts: 3, backoff: PAUSE }), bulkhead).run(failing.work));
       await clock.settle();
@@ -26,11 +26,7 @@ export const WRAP_SLOTS: readonly Guarantee[] = [
       await clock.tick(2 * PAUSE.delayMs);
       assert.equal(call.value, 'done', `after ${failing.calls} attempts the call is ${call.state}`);
       assert.equal(bulkhead.running(), 0, `afterwards ${bulkhead.running()} slots are taken`);
-      void observe(bulkhead.run(hanging));
-      await clock.settle();
-      const second = observe(bulkhead.run(hanging));
-      await clock.settle();
-      assert.deepEqual([bulkhead.running(), second.state], [1, 'rejected'], 'more than one may run at a time now');
+      await assertSlots(bulkhead, { clock, slots: 1 });
     },
     mutant: rewrapping(({ policies: [outer, inner], kinds }) =>
       kinds[0] === 'retry' && kinds[1] === 'bulkhead' ? holding(outer as Policy, inner as Policy) : undefined,

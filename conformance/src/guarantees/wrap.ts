@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { BackoffSpec, Policy } from '../adapter.js';
+import type { Policy } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
-import { assertReason } from '../reasons.js';
-import { hanging, Unreliable } from '../works.js';
+import { assertReason, isWordOf } from '../reasons.js';
+import { BREAKER, hanging, pause, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
-const PAUSE: BackoffSpec = { delayMs: 30, factor: 1, maxDelayMs: 30, jitter: false };
+const PAUSE = pause(30);
 const ATTEMPTS = 3;
 const ANSWER = 'the second-best answer';
 const answer = (): string => ANSWER;
@@ -52,8 +52,7 @@ export const WRAP: readonly Guarantee[] = [
         ['breaker', 'closed'],
       ] as const) {
         const retry = library.retry({ attempts: ATTEMPTS, backoff: PAUSE });
-        const window = { calls: 10 };
-        const breaker = library.breaker({ failureRate: 50, minimumCalls: ATTEMPTS, window, openMs: 60_000, probes: 1 });
+        const breaker = library.breaker({ ...BREAKER, minimumCalls: ATTEMPTS, openMs: 60_000 });
         const policies = outermost === 'retry' ? [retry, breaker] : [breaker, retry];
         void observe(library.wrap(...policies).run(new Unreliable(clock).work));
         await clock.tick(1_000);
@@ -138,7 +137,9 @@ export const WRAP: readonly Guarantee[] = [
       const reason = new Error('the caller gave up');
       const manual = new Manual();
       const retry = library.retry({ attempts: ATTEMPTS, backoff: PAUSE });
-      const fallback = library.fallback({ answer, handleIf: (error) => error !== reason });
+      // Some libraries have a word of their own for whoever has gone.
+      const handleIf = (error: unknown): boolean => error !== reason && !isWordOf(library, error);
+      const fallback = library.fallback({ answer, handleIf });
       const policy = library.wrap(fallback, retry, library.timeout(LIMIT_MS));
       const call = observe(policy.run(manual.work, controller.signal));
       await clock.settle();

@@ -193,7 +193,11 @@ export class TextbookBreaker implements BreakerPolicy {
     const { window } = this.spec;
     if ('calls' in window) return this.entries.slice(-window.calls);
 
-    return this.entries.filter(({ at }) => Date.now() - at < window.ms);
+    return this.entries.filter(({ at }) => this.isRecent(at, window.ms));
+  }
+
+  protected isRecent(at: number, windowMs: number): boolean {
+    return Date.now() - at < windowMs;
   }
 
   protected catchUp(): void {

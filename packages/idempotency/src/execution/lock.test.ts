@@ -278,6 +278,21 @@ describe('A lock that has run out, as while the event loop was held', () => {
     takeLog();
   });
 
+  it('is not told as lost when its call ends while that is looked up', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', { does: 1_900, answers: 500, error: 'down' }, { does: 1_000 });
+    machine.store.script('extend', { does: 0 }, { does: 0 }, { does: 500 });
+    await pass(3_100);
+    await held.settle({ free: 'outcome' });
+    await pass(500);
+
+    expect([machine.store.count('extend'), held.lock.signal.aborted]).toEqual([3, false]);
+    expect(machine.events$).toEqual(['store-error:acquire', 'released:outcome']);
+    takeLog();
+  });
+
   it('is lost when another takes it behind a try that had failed', async () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));

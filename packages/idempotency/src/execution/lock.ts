@@ -209,6 +209,9 @@ export class Lock {
   }
 
   private lose(): void {
+    // Its call may have ended while it was looked for, and has given it back.
+    if (!this.kept) return;
+
     this.letGo();
     if (this.writing) return;
 

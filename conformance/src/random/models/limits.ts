@@ -10,9 +10,12 @@ const AFTER_DEADLINE_MS = 1;
 /** Nothing is started with less left of a budget. */
 const LEAST_MS = 1;
 
+/** Where the error of a limit has its length. */
+const LENGTH_FIELDS = { TIMEOUT: 'timeoutMs', DEADLINE_EXCEEDED: 'budgetMs' } as const;
+
 interface LimitFrame {
   readonly enteredAt: number;
-  limitMs: number;
+  readonly limitMs: number;
   readonly waitedBefore: number;
   /** The deadline around. */
   readonly around: DeadlineModel | undefined;
@@ -36,6 +39,15 @@ abstract class LimitModel extends StageModel<LimitFrame> {
     frame.back = outcome;
   }
 
+  override check(isOver: boolean): void {
+    if (!isOver) return;
+
+    for (const frame of this.frames.values()) {
+      const late = this.watch.now - this.endOf(frame);
+      this.require(late < 0, 'limit-to-the-millisecond', `still waits ${late} ms after its end`);
+    }
+  }
+
   override onEvent({ type, source }: Told): void {
     if (type !== this.event) return;
 
@@ -48,6 +60,11 @@ abstract class LimitModel extends StageModel<LimitFrame> {
     return enteredAt + Math.ceil(limitMs);
   }
 
+  /** When its call has ended, whoever ends it. */
+  protected endOf(frame: LimitFrame): number {
+    return this.dueAt(frame);
+  }
+
   protected latenessOf(frame: LimitFrame, error: unknown): number {
     const late = this.watch.now - frame.enteredAt - frame.limitMs;
     this.watch.lateness.set(Object(error), late);
@@ -56,15 +73,14 @@ abstract class LimitModel extends StageModel<LimitFrame> {
     return late;
   }
 
-  protected requireCode(value: unknown, code: string, field: 'timeoutMs' | 'budgetMs'): (ms: number) => void {
+  protected requireCode(value: unknown, code: keyof typeof LENGTH_FIELDS, ms: number): void {
     const shape = shapeOf(value);
-
-    return (ms) =>
-      this.require(
-        shape.code === code && shape[field] === ms,
-        'reasons-apart',
-        `a limit of ${ms} ms ended with ${show(value)} of ${String(shape[field])}`,
-      );
+    const told = shape[LENGTH_FIELDS[code]];
+    this.require(
+      shape.code === code && told === ms,
+      'reasons-apart',
+      `a limit of ${ms} ms ended with ${show(value)} of ${String(told)}`,
+    );
   }
 
   protected requireTold({ owner }: Run, { told }: LimitFrame): void {
@@ -91,17 +107,8 @@ export class TimeoutModel extends LimitModel {
     super(place);
   }
 
-  override check(isOver: boolean): void {
-    if (!isOver) return;
-
-    for (const frame of this.frames.values()) {
-      const dueAt = this.deadlineBefore(frame) ? endAfterDeadline(frame) : this.dueAt(frame);
-      this.require(
-        dueAt > this.watch.now,
-        'limit-to-the-millisecond',
-        `still waits ${this.watch.now - dueAt} ms after its end`,
-      );
-    }
+  protected override endOf(frame: LimitFrame): number {
+    return this.deadlineBefore(frame) ? endAfterDeadline(frame) : this.dueAt(frame);
   }
 
   protected begin(run: Run): LimitFrame {
@@ -110,14 +117,13 @@ export class TimeoutModel extends LimitModel {
 
   protected onLeave(run: Run, frame: LimitFrame, outcome: Outcome): void {
     const { back } = frame;
-    if (back?.cutting !== true) return this.requirePassed(back, outcome);
-
     this.requirePassed(back, outcome);
+    if (back?.cutting !== true) return;
     if (this.deadlineBefore(frame)) return this.onDeadline(frame.around!, outcome);
 
     this.watch.reach('timed out');
     this.requireInTime(this.dueAt(frame));
-    this.requireCode(outcome.value, 'TIMEOUT', 'timeoutMs')(frame.limitMs);
+    this.requireCode(outcome.value, 'TIMEOUT', frame.limitMs);
     this.requireOwn(outcome.value);
     this.requireTold(run, frame);
     const ranMs = Math.min(frame.limitMs, this.watch.now - frame.enteredAt - (run.waitedMs - frame.waitedBefore));
@@ -127,7 +133,7 @@ export class TimeoutModel extends LimitModel {
 
   private onDeadline(deadline: DeadlineModel, { value }: Outcome): void {
     this.requireInTime(deadline.expiresAt);
-    this.requireCode(value, 'DEADLINE_EXCEEDED', 'budgetMs')(deadline.budgetMs);
+    this.requireCode(value, 'DEADLINE_EXCEEDED', deadline.budgetMs);
   }
 
   private deadlineBefore({ around, enteredAt, limitMs }: LimitFrame): boolean {
@@ -144,15 +150,6 @@ export class BudgetModel extends LimitModel {
     private readonly budgetMs: number | undefined,
   ) {
     super(place);
-  }
-
-  override check(isOver: boolean): void {
-    if (!isOver) return;
-
-    for (const frame of this.frames.values()) {
-      const late = this.watch.now - this.dueAt(frame);
-      this.require(late < 0, 'limit-to-the-millisecond', `still waits ${late} ms after its end`);
-    }
   }
 
   protected begin(run: Run): LimitFrame {
@@ -176,13 +173,16 @@ export class BudgetModel extends LimitModel {
 
     this.watch.reach('deadline expired');
     this.requireInTime(this.dueAt(frame));
-    this.requireCode(outcome.value, 'DEADLINE_EXCEEDED', 'budgetMs')(limitMs);
-    if (!replaced) this.requirePassed(back, outcome);
-    if (!replaced) this.requireTold(run, frame);
+    this.requireCode(outcome.value, 'DEADLINE_EXCEEDED', limitMs);
+    if (!replaced) {
+      this.requirePassed(back, outcome);
+      this.requireTold(run, frame);
+    }
     const mostlyWaited = run.waitedMs - frame.waitedBefore > limitMs / 2;
     const excused = replaced || this.latenessOf(frame, outcome.value) > STALL_MS || mostlyWaited;
     this.watch.blame(outcome.value, excused ? 'does not count' : 'counts');
   }
+
   /** An answer of the last moment, or word of the deadline from work that heard of it before its call did. */
   private comesTooLate(frame: LimitFrame, { ok, value }: Outcome): boolean {
     const leftMs = frame.enteredAt + frame.limitMs - this.watch.now;

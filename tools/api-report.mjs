@@ -4,14 +4,22 @@ import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-ex
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions, readOrExit } from './command-line/command-line.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals: named } = parseArgs({
-  options: { check: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
-const packages = named.length > 0 ? named : ['packages/holdfast', 'packages/resilience', 'packages/idempotency'];
+const PACKAGES = ['packages/holdfast', 'packages/resilience', 'packages/idempotency'];
+const { checkOnly, packages } = readOrExit(readCommandLine);
+
+function readCommandLine() {
+  const { values, positionals } = readOptions({
+    options: { check: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const unknown = positionals.find((named) => !PACKAGES.includes(named));
+  if (unknown !== undefined) throw new TypeError(`${unknown}: expected some of ${PACKAGES.join(', ')}.`);
+
+  return { checkOnly: values.check, packages: positionals.length > 0 ? positionals : PACKAGES };
+}
 
 /**
  * @typedef {object} Entry
@@ -116,7 +124,6 @@ function strays(folder, entries) {
     .map((file) => join(api, file));
 }
 
-const checkOnly = values.check;
 let failed = false;
 for (const folder of packages) {
   mkdirSync(join(root, folder, 'api'), { recursive: true });

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../tools/command-line/command-line.mjs';
 import type { Row } from './row.js';
 import { ROWS } from './rows.js';
 import type { Effort } from './run-row.js';
@@ -70,7 +70,7 @@ function thorough(row: Row): Effort {
  * `--report` measures on every Node that is reported, and writes the results down; `--rewrite` only writes.
  */
 export function readCommandLine(args: readonly string[]): Command {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: [...args],
     options: {
       case: { type: 'string', multiple: true },

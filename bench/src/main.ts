@@ -1,6 +1,6 @@
+import { readOrExit } from '../../tools/command-line/command-line.mjs';
 import { readCommandLine, type Command } from './command-line.js';
 import { measuredNode, reportedNodes } from './measured-node.js';
-import { readOrExit } from './read-or-exit.js';
 import { rewriteReport, writeReport } from './report/write.js';
 import type { Row } from './row.js';
 import { runRow, type RunResult } from './run-row.js';

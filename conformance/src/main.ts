@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import { readOptions, readOrExit } from '../../tools/command-line/command-line.mjs';
 import { GUARANTEES } from './guarantees/index.js';
 import { absence, LIBRARIES } from './libraries.js';
 import { comparisonPage, guaranteesPage, resultsPage } from './pages.js';
 import { resultsOf, type LibraryResults } from './results.js';
 
 // Read before anything runs: of an option that is misspelt, nothing should be written.
-const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
+const { values } = readOrExit(() => readOptions({ options: { 'dry-run': { type: 'boolean', default: false } } }));
 
 const results: LibraryResults[] = [];
 const absent: string[] = [];

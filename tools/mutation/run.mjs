@@ -4,8 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { parseArgs } from 'node:util';
 import { format } from 'prettier';
+import { readOptions, readOrExit } from '../command-line/command-line.mjs';
 import { pathTo } from '../readme.mjs';
 import { LEAST_SCORE, answersOf, judge, mutantsOf, percentOf, scoreOf } from './mutants.mjs';
 import { pageOf } from './results.mjs';
@@ -49,9 +49,6 @@ function everyFile() {
  * @param {boolean} again
  */
 function mutate(files, again) {
-  const unknown = files.filter((file) => !existsSync(pathTo(`${SOURCES}${file}`)));
-  if (unknown.length > 0) throw new TypeError(`${unknown.join(', ')}: expected files within ${SOURCES}.`);
-
   if (again) writeFileSync(LAST, JSON.stringify(answersOf(read(REPORT))));
   rmSync(REPORT, { force: true });
   const stryker = pathTo('node_modules/@stryker-mutator/core/bin/stryker.js');
@@ -132,25 +129,34 @@ async function record(mutants, listed) {
   writeFileSync(PAGE, await format(pageOf(rows, listed), { parser: 'markdown', printWidth: 120 }));
 }
 
-/** Runs this program on a newer Node, one of `tools/nodes`. */
-function runOnNewerNode() {
-  const newer = pathTo('tools/nodes/node_modules/node-24/bin/node');
-  if (!existsSync(newer)) {
-    throw new Error(
-      `Stryker needs Node ${LEAST_NODE} or newer: \`npm ci --prefix tools/nodes\` installs one beside this one.`,
-    );
-  }
-
-  process.exitCode = spawnSync(newer, process.argv.slice(1), { stdio: 'inherit' }).status ?? 1;
-}
-
-async function main() {
-  const { values, positionals } = parseArgs({
+function readCommandLine() {
+  const { values, positionals } = readOptions({
     options: { again: { type: 'boolean', default: false }, judge: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
-  const files = positionals.length > 0 ? positionals : everyFile();
-  if (!values.judge) mutate(files, values.again);
+  const unknown = positionals.filter((file) => !existsSync(pathTo(`${SOURCES}${file}`)));
+  if (unknown.length > 0) throw new TypeError(`${unknown.join(', ')}: expected files within ${SOURCES}.`);
+  if ((values.again || values.judge) && !existsSync(REPORT)) {
+    throw new TypeError(`--${values.again ? 'again' : 'judge'}: there is no last report. Run without it first.`);
+  }
+
+  return { files: positionals.length > 0 ? positionals : everyFile(), ...values };
+}
+
+/** Runs this program on a newer Node, one of `tools/nodes`. */
+function runOnNewerNode() {
+  const newer = pathTo('tools/nodes/node_modules/node-24/bin/node');
+  if (existsSync(newer)) return spawnSync(newer, process.argv.slice(1), { stdio: 'inherit' }).status ?? 1;
+
+  console.error(
+    `Stryker needs Node ${LEAST_NODE} or newer: \`npm ci --prefix tools/nodes\` installs one beside this one.`,
+  );
+  return 1;
+}
+
+/** @param {ReturnType<typeof readCommandLine>} command */
+async function main({ files, again, judge: judgesOnly }) {
+  if (!judgesOnly) mutate(files, again);
 
   const mutants = mutantsOfReport();
   const ran = new Set(mutants.map(({ file }) => file));
@@ -161,5 +167,6 @@ async function main() {
   if (!tell(mutants, ofThese)) process.exitCode = 1;
 }
 
-if (Number.parseInt(process.versions.node) >= LEAST_NODE) await main();
-else runOnNewerNode();
+const command = readOrExit(readCommandLine);
+if (Number.parseInt(process.versions.node) >= LEAST_NODE) await main(command);
+else process.exitCode = runOnNewerNode();

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
+import { readOneOf, readOptions, readWholeNumber, type Range } from '../../../tools/command-line/command-line.mjs';
 import { readSeed } from '../simulate/command-line.js';
-import { readWholeNumber, type Range } from '../whole-number.js';
 import { FAULTS, type Fault } from './faults.js';
 
 export interface Command {
@@ -23,7 +22,7 @@ const SECONDS: Range = { least: 6, most: 600 };
  * @throws TypeError naming the option.
  */
 export function readCommandLine(args: readonly string[]): Command {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: [...args],
     options: {
       seed: { type: 'string', default: '1' },
@@ -33,11 +32,13 @@ export function readCommandLine(args: readonly string[]): Command {
       write: { type: 'boolean', default: false },
     },
   });
-  const seconds = readWholeNumber('seconds', values.seconds, SECONDS);
-  const { fault, plot, write } = values;
-  if (fault !== undefined && !FAULTS.includes(fault as Fault)) {
-    throw new TypeError(`--fault: expected one of ${FAULTS.join(', ')}, got ${JSON.stringify(fault)}.`);
-  }
+  const { plot, write } = values;
 
-  return { seed: readSeed(['--seed', values.seed]), seconds, fault: fault as Fault | undefined, plot, write };
+  return {
+    seed: readSeed(['--seed', values.seed]),
+    seconds: readWholeNumber('seconds', values.seconds, SECONDS),
+    fault: readOneOf('fault', values.fault, FAULTS),
+    plot,
+    write,
+  };
 }

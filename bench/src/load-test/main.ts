@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readOrExit } from '../read-or-exit.js';
+import { readOrExit } from '../../../tools/command-line/command-line.mjs';
 import { readCommandLine } from './command-line.js';
 import { judge } from './judge/judge.js';
 import { holds, type Verdict } from './judge/verdict.js';

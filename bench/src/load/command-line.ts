@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { readWholeNumber } from '../whole-number.js';
+import { readOptions, readWholeNumber } from '../../../tools/command-line/command-line.mjs';
 
 export interface Command {
   /** How many pages there must be for a verdict. */
@@ -19,7 +18,7 @@ const ENOUGH_SECONDS = '600';
  * @throws TypeError naming the option. Of no request at all the heap would be flat.
  */
 export function readCommandLine(args: readonly string[]): Command {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: [...args],
     options: { requests: { type: 'string', default: '100000' }, seconds: { type: 'string', default: ENOUGH_SECONDS } },
   });

@@ -1,4 +1,4 @@
-import { readOrExit } from '../read-or-exit.js';
+import { readOrExit } from '../../../tools/command-line/command-line.mjs';
 import { askAll } from './clients.js';
 import { readCommandLine } from './command-line.js';
 import { HomeServer } from './home-server.js';

@@ -1,6 +1,6 @@
 // Beside the benches, since it says how good the estimators are, as those say what policies cost: neither is a check
 // of the project. What it must hold is tested in `simulation.test.ts`.
-import { readOrExit } from '../read-or-exit.js';
+import { readOrExit } from '../../../tools/command-line/command-line.mjs';
 import { readSeed } from './command-line.js';
 import { simulate } from './simulation.js';
 import { renderReports } from './table.js';

@@ -25,7 +25,7 @@ describe('The command line of random executions', () => {
   });
 
   it.each(['no-such-file.json', '{"calls":', ''])('refuses "%s" as a scenario', (scenario) => {
-    expect(() => readCommandLine(['--scenario', scenario])).toThrow(/^--scenario .*: expected a scenario as JSON/);
+    expect(() => readCommandLine(['--scenario', scenario])).toThrow(/^--scenario: expected a scenario as JSON/);
   });
 
   it.each(['0', '1.5', 'many', ''])('refuses "%s" executions', (executions) => {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readOptions, readWholeNumber } from '../../../tools/command-line/command-line.mjs';
 import type { Scenario } from './scenario.js';
 
 export interface Command {
@@ -12,19 +12,14 @@ export interface Command {
   readonly scenario: Scenario | undefined;
 }
 
-function countIn(option: string, given: string, least: number): number {
-  const count = Number(given);
-  if (/^\d+$/.test(given) && count >= least) return count;
-
-  throw new TypeError(`--${option} ${given}: expected a whole number of at least ${least}.`);
-}
-
 /** A scenario itself, or the file that it is in. */
 function scenarioIn(given: string): Scenario {
   try {
     return JSON.parse(given.startsWith('{') ? given : readFileSync(given, 'utf8')) as Scenario;
   } catch (error) {
-    throw new TypeError(`--scenario ${given}: expected a scenario as JSON, or a file with one.`, { cause: error });
+    throw new TypeError(`--scenario: expected a scenario as JSON, or a file with one, got ${JSON.stringify(given)}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -34,7 +29,7 @@ function scenarioIn(given: string): Scenario {
  * @throws TypeError naming the option.
  */
 export function readCommandLine(args: readonly string[]): Command {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: [...args],
     options: {
       executions: { type: 'string', default: '20000' },
@@ -45,8 +40,8 @@ export function readCommandLine(args: readonly string[]): Command {
   const { scenario } = values;
 
   return {
-    executions: countIn('executions', values.executions, 1),
-    seed: countIn('seed', values.seed, 0),
+    executions: readWholeNumber('executions', values.executions, { least: 1 }),
+    seed: readWholeNumber('seed', values.seed, { least: 0 }),
     scenario: scenario === undefined ? undefined : scenarioIn(scenario),
   };
 }

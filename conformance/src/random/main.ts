@@ -1,3 +1,4 @@
+import { readOrExit } from '../../../tools/command-line/command-line.mjs';
 import { Campaign, type Failure, type Range } from './campaign.js';
 import { readCommandLine } from './command-line.js';
 import { LEAST_PERCENT } from './coverage.js';
@@ -55,7 +56,7 @@ async function playMany(campaign: Campaign, range: Range): Promise<boolean> {
   return false;
 }
 
-const { scenario, ...range } = readCommandLine(process.argv.slice(2));
+const { scenario, ...range } = readOrExit(readCommandLine);
 const campaign = await Campaign.open();
 try {
   const holds = scenario === undefined ? await playMany(campaign, range) : await playScenario(campaign, scenario);

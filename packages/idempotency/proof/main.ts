@@ -1,46 +1,26 @@
-import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { CASES, casesOf, type CaseName, type Wanted } from './cases.js';
+import { casesOf, type Wanted } from './cases.js';
+import { readCommandLine, STORES, type Command } from './command-line.js';
 import { reportLine } from './report-line.js';
 import { runCase } from './run-case.js';
-import { FAULTS, type Fault, type StoreName } from './server/server-settings.js';
 import { endAllSurroundings, requireServers } from './surroundings.js';
 import { timelineOf } from './timeline.js';
 
-const STORES: readonly StoreName[] = ['postgres', 'redis'];
 const MOST_SHOWN = 10;
 
-const { values } = parseArgs({
-  options: {
-    store: { type: 'string' },
-    case: { type: 'string' },
-    seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    fault: { type: 'string' },
-    times: { type: 'string', default: '1' },
-    seconds: { type: 'string', default: '0' },
-  },
-});
+const { store, case: only, fault, seed: firstSeed, times, seconds } = await commandOrExit();
+const stores = store === undefined ? STORES : [store];
 
-function oneOf<T extends string>(known: readonly T[], option: string, given: string | undefined): T | undefined {
-  if (given === undefined || known.includes(given as T)) return given as T | undefined;
-
-  throw new TypeError(`--${option} ${given}: expected one of ${known.join(', ')}.`);
+/** What is wrong with the command line, or is missing here, is a sentence, and not the trace of a program with a fault. */
+async function commandOrExit(): Promise<Command> {
+  try {
+    const command = readCommandLine(process.argv.slice(2));
+    await requireServers(command.store === undefined ? STORES : [command.store]);
+    return command;
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
 }
-
-function countIn(option: string, given: string, least: number): number {
-  const count = Number(given);
-  if (Number.isInteger(count) && count >= least) return count;
-
-  throw new TypeError(`--${option} ${given}: expected a whole number of at least ${least}.`);
-}
-
-const store = oneOf(STORES, 'store', values.store);
-const only: CaseName | undefined = oneOf(CASES, 'case', values.case);
-const fault: Fault | undefined = oneOf(FAULTS, 'fault', values.fault);
-if (fault !== undefined && store !== 'postgres') throw new TypeError('--fault needs --store postgres.');
-const times = countIn('times', values.times, 1);
-const firstSeed = countIn('seed', values.seed, 0);
-const seconds = countIn('seconds', values.seconds, 0);
 
 interface Totals {
   cases: number;
@@ -69,8 +49,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void endAllSurroundings().finally(() => process.exit(1)));
 }
 
-const stores = store === undefined ? STORES : [store];
-await requireServers(stores);
 /** All cases once, or again and again with other seeds until the time is over. */
 for (let seed = firstSeed; seed === firstSeed || performance.now() < seconds * 1_000; seed++) {
   for (const name of stores) {

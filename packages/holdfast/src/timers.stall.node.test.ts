@@ -1,39 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { fire, nextMacrotask, useHeldClock } from '../test/held-clock.js';
 import { ManualWork } from '../test/manual-work.js';
-import { microtasks, outcomeOf } from '../test/outcome.js';
+import { outcomeOf } from '../test/outcome.js';
 import { hang } from '../test/section-work.js';
 import { fanOut, optional, TimeoutPolicy } from './index.js';
 
 // Both timers fire in one turn after a hold, and what waits for input comes after that. Where that waits by a timer
 // itself, fake ones would put it between the two.
 
-let elapsed: number;
-
-beforeEach(() => {
-  elapsed = performance.now();
-  vi.spyOn(performance, 'now').mockImplementation(() => elapsed);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  const left = vi.getTimerCount();
-  vi.useRealTimers();
-  expect(left, 'timers that the test left behind').toBe(0);
-});
+useHeldClock();
 
 /** Fires what is due after 180 and after 200 ms at once, 51 and 31 ms late. */
-function release(): void {
-  elapsed += 231;
-  vi.advanceTimersByTime(200);
-}
-
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const release = (): Promise<void> => fire(200, 231);
 
 describe('a limit whose timer fires late', () => {
   it('is over before one around it that is not as late', async () => {
     const section = { a: optional(hang<string>, { timeout: 180, fallback: 'fallback' }) };
     const call = outcomeOf(new TimeoutPolicy(200).execute(() => fanOut(section, { minimum: 0 })));
-    release();
-    await microtasks();
+    await release();
     expect(call.state).toBe('pending');
 
     await nextMacrotask();
@@ -44,7 +28,7 @@ describe('a limit whose timer fires late', () => {
     const work = new ManualWork();
     const inner = new TimeoutPolicy(180);
     const call = outcomeOf(new TimeoutPolicy(200).execute(() => inner.execute(work.run).then(() => hang())));
-    release();
+    await release();
     work.call(0).answer('was already there');
     await nextMacrotask();
 

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { fire, hold, useHeldClock } from '../test/held-clock.js';
 import { ManualWork } from '../test/manual-work.js';
 import { microtasks, outcomeOf } from '../test/outcome.js';
 import { WatchedController } from '../test/watched-signal.js';
@@ -11,27 +12,10 @@ import { TimeoutPolicy } from './policies/timeout.js';
 import { ResiliencePolicy } from './policy.js';
 import { EventRecorder } from './testing/index.js';
 
-// Only the timers are moved by hand; the engine's clock is the monotonic one, which the tests move by itself. So a
-// timer is as late as they say.
-let elapsed: number;
+useHeldClock();
 
-beforeEach(() => {
-  elapsed = performance.now();
-  vi.spyOn(performance, 'now').mockImplementation(() => elapsed);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  const left = vi.getTimerCount();
-  vi.useRealTimers();
-  expect(left, 'timers that the test left behind').toBe(0);
-});
-
-/** Fires the timers of the next `milliseconds`, `late` milliseconds after they were due. */
-async function fire(milliseconds: number, late: number): Promise<void> {
-  elapsed += milliseconds + late;
-  vi.advanceTimersByTime(milliseconds);
-  await microtasks();
-}
+/** Fires the timers of the next `milliseconds`, `lateMs` after they were due. */
+const fireLate = (milliseconds: number, lateMs: number): Promise<void> => fire(milliseconds, milliseconds + lateMs);
 
 /** Lets input be handled that has arrived. */
 async function nextMacrotask(): Promise<void> {
@@ -51,7 +35,7 @@ describe('a limit whose timer fires late', () => {
   it.each([0, 1, 50])('by %d ms is over at once and counts', async (late) => {
     const { breaker, policy } = limited();
     const call = outcomeOf(policy.execute(new ManualWork().run));
-    await fire(100, late);
+    await fireLate(100, late);
 
     expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
     expect(breaker.stats.failures).toBe(1);
@@ -63,7 +47,7 @@ describe('a limit whose timer fires late', () => {
     const work = new ManualWork();
     const call = outcomeOf(policy.execute(work.run));
     const { signal } = work.call(0).context;
-    await fire(100, late);
+    await fireLate(100, late);
     expect(call.state).toBe('pending');
 
     work.call(0).answer('was already there');
@@ -79,7 +63,7 @@ describe('a limit whose timer fires late', () => {
     const work = new ManualWork();
     const call = outcomeOf(policy.execute(work.run));
     const { signal } = work.call(0).context;
-    await fire(100, 51);
+    await fireLate(100, 51);
     expect(signal.aborted).toBe(false);
 
     await nextMacrotask();
@@ -98,9 +82,9 @@ describe('a limit whose timer fires late', () => {
     );
     const work = new ManualWork();
     const call = outcomeOf(policy.execute(work.run));
-    await fire(100, 500);
+    await fireLate(100, 500);
     await nextMacrotask();
-    await fire(10, 0);
+    await fireLate(10, 0);
     work.call(1).answer('second');
     await microtasks();
 
@@ -110,9 +94,9 @@ describe('a limit whose timer fires late', () => {
   it('frees the probe of a half-open breaker, which stays half-open', async () => {
     const { breaker, policy } = limited();
     breaker.trip();
-    elapsed += 30_000;
+    hold(30_000);
     outcomeOf(policy.execute(new ManualWork().run));
-    await fire(100, 51);
+    await fireLate(100, 51);
     await nextMacrotask();
     expect(breaker.state).toBe('half-open');
 
@@ -124,7 +108,7 @@ describe('a limit whose timer fires late', () => {
     const { policy, recorder } = limited();
     const controller = new WatchedController();
     const call = outcomeOf(policy.execute(new ManualWork().run, { signal: controller.signal }));
-    await fire(100, 51);
+    await fireLate(100, 51);
     controller.abort('left');
     await nextMacrotask();
 
@@ -139,7 +123,7 @@ describe('a limit whose timer fires late', () => {
     );
     const recorder = new EventRecorder(policy);
     const call = outcomeOf(policy.execute(new ManualWork().run));
-    await fire(100, 51);
+    await fireLate(100, 51);
     await nextMacrotask();
 
     expect(call.value).toBeInstanceOf(ResilienceTimeoutError);
@@ -158,7 +142,7 @@ describe('a budget whose timer fires late', () => {
   it('by 50 ms is over at once and counts', async () => {
     const { breaker, policy } = budgeted();
     const call = outcomeOf(policy.execute(new ManualWork().run));
-    await fire(100, 50);
+    await fireLate(100, 50);
 
     expect(call.value).toBeInstanceOf(DeadlineExceededError);
     expect(breaker.stats.failures).toBe(1);
@@ -167,7 +151,7 @@ describe('a budget whose timer fires late', () => {
   it('by 51 ms is over one macrotask later when nothing has arrived, which is no fault of the dependency', async () => {
     const { breaker, policy, recorder } = budgeted();
     const call = outcomeOf(policy.execute(new ManualWork().run));
-    await fire(100, 51);
+    await fireLate(100, 51);
     expect(call.state).toBe('pending');
 
     await nextMacrotask();
@@ -180,7 +164,7 @@ describe('a budget whose timer fires late', () => {
     const { breaker, policy, recorder } = budgeted();
     const work = new ManualWork();
     const call = outcomeOf(policy.execute(work.run));
-    await fire(100, 51);
+    await fireLate(100, 51);
     work.call(0).answer('was already there');
     await nextMacrotask();
 
@@ -200,7 +184,7 @@ describe('a place in a queue whose time is over late', () => {
     const { policy, work } = queueing();
     outcomeOf(policy.execute(work.run));
     const waiting = outcomeOf(policy.execute(() => 'had its turn'));
-    await fire(100, 51);
+    await fireLate(100, 51);
     work.call(0).answer();
     await nextMacrotask();
 
@@ -212,7 +196,7 @@ describe('a place in a queue whose time is over late', () => {
     const { policy, work } = queueing();
     outcomeOf(policy.execute(work.run));
     const waiting = outcomeOf(policy.execute(() => 'had its turn'));
-    await fire(100, 51);
+    await fireLate(100, 51);
     expect(waiting.state).toBe('pending');
 
     await nextMacrotask();

@@ -1,42 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fire, hold, nextMacrotask, useHeldClock } from '../../test/held-clock.js';
 import { microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { BudgetPolicy, CircuitBreakerPolicy, DeadlineExceededError, ResiliencePolicy } from '../index.js';
 import { fetchJson, requireValue } from './index.js';
 
-// The clock goes by itself as far as the tests let it, so that timers can be late as behind a held event loop.
-
 const BUDGET = 100;
 const URL = 'https://flags.test/v1/evaluate';
 
-let elapsed: number;
-
-beforeEach(() => {
-  elapsed = performance.now();
-  vi.spyOn(performance, 'now').mockImplementation(() => elapsed);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  const left = vi.getTimerCount();
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-  expect(left, 'timers that the test left behind').toBe(0);
-});
-
-/** Lets timers of so many milliseconds fire, after so many have gone by. */
-async function fire(delayMs: number, after: number): Promise<void> {
-  elapsed += after;
-  vi.advanceTimersByTime(delayMs);
-  await microtasks();
-}
-
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+useHeldClock();
+afterEach(() => void vi.unstubAllGlobals());
 
 /** Starts a call that never ends by itself, so many milliseconds after its budget has begun. */
 async function callInside(policy: ResiliencePolicy, beginsAt: number): Promise<Outcome> {
   vi.stubGlobal('fetch', () => new Promise<never>(() => {}));
   const outcome = outcomeOf(
     policy.execute(async () => {
-      elapsed += beginsAt;
+      hold(beginsAt);
       return requireValue(await fetchJson(URL, {}, '10s'));
     }),
   );
@@ -76,7 +55,7 @@ describe('A call of fetchJson() that its budget ends', () => {
     const other = new Error('something else');
     const call = outcomeOf(
       new BudgetPolicy(BUDGET).execute(async () => {
-        elapsed += BUDGET;
+        hold(BUDGET);
         throw other;
       }),
     );
@@ -90,7 +69,7 @@ describe('A call of fetchJson() that its budget ends', () => {
     vi.stubGlobal('fetch', () => new Promise<Response>((resolve) => (answer = resolve)));
     const call = outcomeOf(new BudgetPolicy(BUDGET).execute(async () => requireValue(await fetchJson(URL, {}, '10s'))));
     await microtasks();
-    elapsed += BUDGET;
+    hold(BUDGET);
     answer(Response.json('late'));
     await nextMacrotask();
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nextMacrotask } from '../../test/held-clock.js';
 import { ManualWork } from '../../test/manual-work.js';
 import { microtasks, outcomeOf } from '../../test/outcome.js';
 import { DeadlineExceededError, isDiscounted } from '../errors.js';
@@ -40,9 +41,6 @@ async function fire(delay: number, afterMs: number): Promise<void> {
   timer.fire(timer.target);
   await microtasks();
 }
-
-/** Lets input be handled that has arrived. */
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a budget around a timeout whose timer comes first', () => {
   it('ends the call all the same, and says so', async () => {

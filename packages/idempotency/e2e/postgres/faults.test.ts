@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Body, Controller, Post, type Provider } from '@nestjs/common';
-import { Idempotent, IdempotencyService, IdempotencyStorage } from '@nestjs/idempotency';
+import { Body, Controller, Post } from '@nestjs/common';
+import { Idempotent, IdempotencyService } from '@nestjs/idempotency';
 import { PostgresIdempotencyStore } from '@nestjs/idempotency/postgres';
 import type { Pool, PoolConfig } from 'pg';
 import { beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from '../../../../tools/services/services.js';
 import { newGate, type Gate } from '../fixtures/gate.js';
 import { closeAfterEach, newKey, startApplication, type Application } from '../fixtures/http-application.js';
-import { ownDatabase } from '../fixtures/postgres.js';
+import { inTransaction, ownDatabase } from '../fixtures/postgres.js';
 import { startProxy } from '../fixtures/proxy.js';
+import { registering } from '../fixtures/stores.js';
 
 const PATIENCE = { timeout: 60_000 };
 
@@ -49,21 +50,14 @@ describeWith('postgres', 'While PostgreSQL', () => {
     @Post('joined')
     @Idempotent()
     async joined(@Body() { key }: { readonly key: string }): Promise<{ key: string }> {
-      const connection = await pool.connect();
-      try {
-        await connection.query('BEGIN');
+      return inTransaction(pool, async (connection) => {
         await connection.query('INSERT INTO effects VALUES ($1)', [key]);
         began.open();
         await goOn.opened;
         await this.idempotency.current?.keep(store.joining(connection), { key });
-        await connection.query('COMMIT');
+
         return { key };
-      } catch (error) {
-        await connection.query('ROLLBACK');
-        throw error;
-      } finally {
-        connection.release();
-      }
+      });
     }
   }
 
@@ -72,13 +66,8 @@ describeWith('postgres', 'While PostgreSQL', () => {
     // Of a connection in use that dies between two statements.
     pool.on('connect', (client) => client.on('error', () => {}));
     store = new PostgresIdempotencyStore(pool);
-    const provider: Provider = {
-      provide: 'STORE',
-      inject: [IdempotencyStorage],
-      useFactory: (storage: IdempotencyStorage) => storage.registerSource(store),
-    };
 
-    return startApplication('express', { controllers: [Charges], providers: [provider] });
+    return startApplication('express', { controllers: [Charges], providers: [registering(store)] });
   }
 
   const replayed = (application: Application, key: string): Promise<void> =>

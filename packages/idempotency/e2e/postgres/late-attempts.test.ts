@@ -1,5 +1,5 @@
-import { Body, Controller, Post, type Provider } from '@nestjs/common';
-import { Idempotent, IdempotencyService, IdempotencyStorage } from '@nestjs/idempotency';
+import { Body, Controller, Post } from '@nestjs/common';
+import { Idempotent, IdempotencyService } from '@nestjs/idempotency';
 import { PostgresIdempotencyStore } from '@nestjs/idempotency/postgres';
 import { ResilienceModule, Retry, Timeout } from '@nestjs/resilience';
 import type { Pool } from 'pg';
@@ -7,7 +7,8 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeWith } from '../../../../tools/services/services.js';
 import { newGate, type Gate } from '../fixtures/gate.js';
 import { closeAfterEach, newKey, startApplication, type Application } from '../fixtures/http-application.js';
-import { ownDatabase } from '../fixtures/postgres.js';
+import { inTransaction, ownDatabase } from '../fixtures/postgres.js';
+import { registering } from '../fixtures/stores.js';
 
 let gates: Gate[];
 let ends: string[];
@@ -42,21 +43,17 @@ describeWith(
       @Timeout('1s')
       async charge(@Body() { key }: { readonly key: string }): Promise<{ attempt: number }> {
         const attempt = (begun += 1);
-        const connection = await pool.connect();
         try {
-          await connection.query('BEGIN');
-          await connection.query('INSERT INTO effects VALUES ($1, $2)', [key, attempt]);
-          await gates[attempt - 1]?.opened;
-          await this.idempotency.current?.keep(store.joining(connection), { attempt });
-          await connection.query('COMMIT');
+          await inTransaction(pool, async (connection) => {
+            await connection.query('INSERT INTO effects VALUES ($1, $2)', [key, attempt]);
+            await gates[attempt - 1]?.opened;
+            await this.idempotency.current?.keep(store.joining(connection), { attempt });
+          });
           ends.push(`${attempt} committed`);
           return { attempt };
         } catch (error) {
-          await connection.query('ROLLBACK');
           ends.push(`${attempt} rolled back: ${(error as Error).name}`);
           throw error;
-        } finally {
-          connection.release();
         }
       }
     }
@@ -64,16 +61,11 @@ describeWith(
     function start(): Promise<Application> {
       pool = database.pool();
       store = new PostgresIdempotencyStore(pool);
-      const provider: Provider = {
-        provide: 'STORE',
-        inject: [IdempotencyStorage],
-        useFactory: (storage: IdempotencyStorage) => storage.registerSource(store),
-      };
 
       return startApplication('express', {
         controllers: [Charges],
         imports: [ResilienceModule.forRoot({})],
-        providers: [provider],
+        providers: [registering(store)],
       });
     }
 

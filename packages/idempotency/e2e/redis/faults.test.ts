@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Controller, Post, type Provider } from '@nestjs/common';
-import { Idempotent, IdempotencyStorage } from '@nestjs/idempotency';
+import { Controller, Post } from '@nestjs/common';
+import { Idempotent } from '@nestjs/idempotency';
 import { RedisIdempotencyStore } from '@nestjs/idempotency/redis';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -10,6 +10,7 @@ import { closeAfterEach, newKey, startApplication, type Application } from '../f
 import { startProxy } from '../fixtures/proxy.js';
 import { connectIoredis, type Connection } from '../fixtures/redis-clients.js';
 import { closeAfterTest, connected, redisVerdict, startRedis } from '../fixtures/redis-server.js';
+import { registering } from '../fixtures/stores.js';
 
 /** A replica asks for its first copy when it sees fit. */
 const PATIENCE = { timeout: 60_000 };
@@ -40,15 +41,9 @@ class Charges {
 }
 
 function startOn(client: Connection['client']): Promise<Application> {
-  const store: Provider = {
-    provide: 'STORE',
-    inject: [IdempotencyStorage],
-    useFactory: (storage: IdempotencyStorage) => storage.registerSource(new RedisIdempotencyStore(client)),
-  };
-
   return startApplication('express', {
     controllers: [Charges],
-    providers: [store],
+    providers: [registering(new RedisIdempotencyStore(client))],
     options: { storeTimeout: '500ms' },
   });
 }

@@ -19,7 +19,6 @@ const UNKNOWN = ['RuntimeError'];
 /**
  * @typedef {object} ReportedMutant The part of Stryker's report that is read here.
  * @property {string} status
- * @property {string} mutatorName
  * @property {string} [replacement]
  * @property {{ start: Position, end: Position }} location
  */

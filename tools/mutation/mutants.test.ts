@@ -24,7 +24,7 @@ function mutant(text: string, replacement: string, { status = 'Survived', nth = 
   };
   const location = { start: position(start), end: position(start + text.length) };
 
-  return { status, mutatorName: 'Any', replacement, location };
+  return { status, replacement, location };
 }
 
 const identities = (mutants: ReturnType<typeof mutant>[], source = SOURCE) =>

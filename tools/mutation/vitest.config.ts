@@ -17,7 +17,6 @@ const REAL_TIME = ['src/**/*.stall.node.test.ts', 'src/async-context.node.test.t
 const ELSEWHERE = [
   'src/fetch/**',
   'src/nest/**',
-  'src/random/**',
   'src/client-gone.node.test.ts',
   'src/clock.node.test.ts',
   'src/signals.node.test.ts',

@@ -1,5 +1,6 @@
 import { layOut } from '../columns.js';
-import { overrunMs } from './judge/answers.js';
+import { greatest, overrunMs } from './judge/answers.js';
+import { REJECTIONS } from './judge/calls.js';
 import type { AnswerKind, PhaseRecord } from './records.js';
 
 export const HEADINGS = [
@@ -25,8 +26,6 @@ export const HEADINGS = [
 
 const LEFT = 2;
 
-const REJECTIONS = ['circuit-rejected', 'bulkhead-rejected', 'rate-limited'];
-
 /** One row for each phase: what clients got, how late, and what the dependency saw of it. */
 export function rowsOf(phases: readonly PhaseRecord[]): readonly (readonly string[])[] {
   return phases.map((phase) => {
@@ -43,8 +42,8 @@ export function rowsOf(phases: readonly PhaseRecord[]): readonly (readonly strin
       `${answers.length}`,
       ...(['whole', 'degraded', 'rejected', 'timed out', 'failed'] as const).map(count),
       ...[quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1)].map((ms) => `${Math.round(ms)}`),
-      `${Math.round(Math.max(...answers.map(overrunMs)))}`,
-      `${Math.round(Math.max(...bare.map(({ lateMs }) => lateMs)))}`,
+      `${Math.round(greatest(answers.map(overrunMs)))}`,
+      `${Math.round(greatest(bare.map(({ lateMs }) => lateMs)))}`,
       `${seen.length}`,
       `${answered}`,
       `${seen.length - answered - cut}`,

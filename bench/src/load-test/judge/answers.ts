@@ -56,6 +56,6 @@ function machineLateMs(evidence: Evidence, { dueAt, ms }: Answer): number {
 }
 
 /** Of more figures than a call can have arguments. */
-function greatest(figures: readonly number[]): number {
+export function greatest(figures: readonly number[]): number {
   return figures.reduce((most, figure) => Math.max(most, figure), -Infinity);
 }

@@ -55,7 +55,8 @@ const TALLIES: readonly Tally[] = [
   { name: 'prices', source: 'Routes.prices' },
 ];
 
-const REJECTIONS = ['circuit-rejected', 'bulkhead-rejected', 'rate-limited'];
+/** Of calls that were never made. */
+export const REJECTIONS = ['circuit-rejected', 'bulkhead-rejected', 'rate-limited'];
 
 /** Every attempt is a call of the dependency or a rejection that was told of. */
 export function nothingLost(evidence: Evidence): Verdict {

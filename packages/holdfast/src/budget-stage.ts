@@ -54,9 +54,9 @@ export class BudgetStage implements Stage {
     frame.lift();
     // Work that was given up may hear of the deadline alone.
     if (!execution.cutting) frame.own?.release();
-    // The event loop was held: the answer is there, but too late for whoever set the budget.
-    const late = execution.ok ? frame.isOver : frame.isExhausted && tellsOfDeadline(execution.value);
-    if (late && !execution.isCommitted()) execution.replaceByFailure(this.exceeded(frame, true));
+    // Behind a held event loop an answer is too late for whoever set the budget; a failure for want of time is the budget's.
+    const isReplaced = execution.ok ? frame.isOver : frame.isExhausted && tellsOfDeadline(execution.value);
+    if (isReplaced && !execution.isCommitted()) execution.replaceByFailure(this.exceeded(frame, true));
     return true;
   }
 

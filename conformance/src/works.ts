@@ -10,10 +10,15 @@ export const fine = (): Promise<string> => Promise.resolve('fine');
 export const failing = (): Promise<never> => Promise.reject(new Error('down'));
 export const hanging = (): Promise<never> => new Promise<never>(() => {});
 
-/** Work that hangs until the signal of its attempt aborts, or that of its caller where it is given none. */
-export function cooperative(callers: AbortSignal): Work<never> {
+/**
+ * Work that hangs until the signal of its attempt aborts, or that of its caller where it is given none.
+ *
+ * @param onStart Called when it begins.
+ */
+export function cooperative(callers: AbortSignal, onStart: () => void = () => {}): Work<never> {
   return ({ signal = callers }: Attempt) =>
     new Promise<never>((_resolve, reject) => {
+      onStart();
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
 }

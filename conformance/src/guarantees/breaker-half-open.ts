@@ -80,6 +80,10 @@ export const BREAKER_HALF_OPEN: readonly Guarantee[] = [
       assert.equal(breaker.state(), 'open', 'a failed probe did not open it again');
       await stage.clock.tick(BREAKER.openMs - 1);
       assert.equal(breaker.state(), 'open', 'it was not open for its whole time again');
+      const early = new Manual();
+      void observe(breaker.run(early.work));
+      await stage.clock.settle();
+      assert.equal(early.calls, 0, 'it let a call through before its time was over again');
       await stage.clock.tick(1);
       await succeed(breaker, 1);
       assert.equal(breaker.state(), 'closed', 'a good probe did not close it');

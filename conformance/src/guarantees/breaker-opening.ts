@@ -10,6 +10,39 @@ import { assertOpens, BREAKER, cooperative, fail, failing, fine, opened, reopena
 /** What a circuit breaker does when it opens, while it is open, and for whom. */
 export const BREAKER_OPENING: readonly Guarantee[] = [
   guarantee({
+    id: 'breaker-opens-at-its-rate',
+    policy: 'breaker',
+    sentence: 'Below its rate of failures it stays closed, at the rate it opens, however many calls there have been.',
+    seen: 'nestjs-resilience: the counts begin again at each minimum of calls, and failures on both sides do not add up',
+    needs: ['breaker'],
+    check: async ({ library }) => {
+      for (const earlier of [0, 30]) {
+        const breaker = library.breaker({ ...BREAKER, minimumCalls: 10 });
+        await succeed(breaker, earlier + 6);
+        await fail(breaker, earlier + 5);
+        assert.equal(
+          breaker.state(),
+          'closed',
+          `${earlier + 5} failures of ${2 * earlier + 11} calls opened it at 50 %`,
+        );
+        await fail(breaker, 1);
+        assert.equal(
+          breaker.state(),
+          'open',
+          `${earlier + 6} failures of ${2 * earlier + 12} calls did not open it at 50 %`,
+        );
+      }
+    },
+    mutant: withBreaker(
+      class extends TextbookBreaker {
+        protected override checkRates(): void {
+          super.checkRates();
+          if (this.era.state === 'closed' && this.isEnough(this.callsInWindow())) this.entries = [];
+        }
+      },
+    ),
+  }),
+  guarantee({
     id: 'breaker-opens-once',
     policy: 'breaker',
     sentence: 'Failures that arrive while it is open neither open it again nor put its half-open period off.',

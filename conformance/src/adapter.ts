@@ -65,9 +65,12 @@ export interface BreakerSpec {
   readonly slow?: { readonly ms: number; readonly rate: number };
 }
 
+/** A queue that no scenario fills. */
+export const PLENTY = 1_000;
+
 export interface BulkheadSpec {
   readonly limit: number;
-  /** Left out where it is all the same whether calls without a slot wait or are refused: whichever the library has. */
+  /** Left out where calls without a slot may wait or be refused: {@link PLENTY}, or none in a library without a queue. */
   readonly queue?: number;
 }
 

@@ -18,7 +18,15 @@ import {
   wrap,
   type IPolicy,
 } from 'cockatiel';
-import { NotOffered, type Adapter, type BreakerSpec, type Policy, type RetrySpec, type Work } from '../adapter.js';
+import {
+  NotOffered,
+  PLENTY,
+  type Adapter,
+  type BreakerSpec,
+  type Policy,
+  type RetrySpec,
+  type Work,
+} from '../adapter.js';
 import { installedVersion } from './installed.js';
 
 class Cockatiel<P extends IPolicy> implements Policy {
@@ -121,7 +129,7 @@ export const cockatiel: Adapter = {
         void policy.onStateChange((state) => listener(STATES[state])),
     });
   },
-  bulkhead: ({ limit, queue = 0 }) => {
+  bulkhead: ({ limit, queue = PLENTY }) => {
     const policy = bulkhead(limit, queue);
     return Object.assign(new Cockatiel(policy), {
       running: () => limit - policy.executionSlots,

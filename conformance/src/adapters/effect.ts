@@ -2,6 +2,7 @@ import { Cause, Duration, Effect, Exit, Option, Schedule, Scope, Semaphore, Stre
 import { CircuitBreaker, RateLimiter } from 'effect/persistence';
 import {
   NotOffered,
+  PLENTY,
   type Adapter,
   type BreakerPolicy,
   type BreakerSpec,
@@ -113,7 +114,7 @@ class EffectBulkhead extends EffectPolicy implements BulkheadPolicy {
   private inside = 0;
   private active = 0;
 
-  constructor({ limit, queue = 0 }: BulkheadSpec) {
+  constructor({ limit, queue = PLENTY }: BulkheadSpec) {
     const semaphore = Semaphore.makeUnsafe(limit);
     super((effect) =>
       Effect.suspend(() => {

@@ -12,7 +12,7 @@ import {
   TimeoutPolicy,
   type BackoffFunction,
 } from 'holdfast';
-import type { Adapter, BreakerSpec, Policy, RetrySpec } from '../adapter.js';
+import { PLENTY, type Adapter, type BreakerSpec, type Policy, type RetrySpec } from '../adapter.js';
 import { installedVersion } from './installed.js';
 import { nested } from './nested.js';
 
@@ -76,7 +76,7 @@ export const holdfast: Required<Adapter> = {
       callsInWindow: () => policy.stats.total,
     });
   },
-  bulkhead: ({ limit, queue = 0 }) => {
+  bulkhead: ({ limit, queue = PLENTY }) => {
     const policy = new BulkheadPolicy({ maxConcurrent: limit, maxQueue: queue });
     return Object.assign(new OwnPolicy(policy), { running: () => policy.active, waiting: () => policy.queued });
   },

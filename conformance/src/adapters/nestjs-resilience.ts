@@ -20,6 +20,7 @@ import {
 import { lastValueFrom, merge, Observable, take } from 'rxjs';
 import {
   NotOffered,
+  PLENTY,
   type Adapter,
   type BackoffSpec,
   type BreakerSpec,
@@ -171,7 +172,7 @@ export const nestjsResilience: Adapter = {
       },
     });
   },
-  bulkhead: ({ limit, queue = 0 }) => {
+  bulkhead: ({ limit, queue = PLENTY }) => {
     const strategy = new BulkheadStrategy({ maxConcurrent: limit, maxQueue: queue });
     return Object.assign(new NestPolicy([strategy]), {
       running: () => limit - strategy.executionSlots,

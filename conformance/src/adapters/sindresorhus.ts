@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import pRetry from 'p-retry';
 import pTimeout, { TimeoutError } from 'p-timeout';
-import { NotOffered, type Adapter, type Policy, type RetrySpec, type Work } from '../adapter.js';
+import { NotOffered, PLENTY, type Adapter, type Policy, type RetrySpec, type Work } from '../adapter.js';
 import { installedVersion } from './installed.js';
 import { nested } from './nested.js';
 
@@ -76,7 +76,7 @@ export const sindresorhus: Adapter = {
   signals: true,
   retry: (spec) => new Retry(spec),
   timeout: (ms) => new Timeout(ms),
-  bulkhead: ({ limit, queue = Infinity }) => {
+  bulkhead: ({ limit, queue = PLENTY }) => {
     const pQueue = new PQueue({ concurrency: limit });
     const policy = new Queue(pQueue, () => pQueue.pending >= limit && pQueue.size >= queue);
     return Object.assign(policy, { running: () => pQueue.pending, waiting: () => pQueue.size });

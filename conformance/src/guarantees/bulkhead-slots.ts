@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Work } from '../adapter.js';
+import { PLENTY, type Work } from '../adapter.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { Manual, observe } from '../observed.js';
 import { TextbookBulkhead, withBulkhead } from '../textbook/bulkhead.js';
@@ -17,17 +17,20 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     seen: 'hand-written semaphores: the count is raised after a wait, and all have passed the check by then',
     needs: ['bulkhead'],
     check: async ({ library, clock }) => {
-      const bulkhead = library.bulkhead({ limit: 3, queue: 20 });
+      const bulkhead = library.bulkhead({ limit: 3 });
       const manual = new Manual();
       for (let call = 0; call < 10; call += 1) void observe(bulkhead.run(manual.work));
       await clock.settle();
       assert.equal(manual.calls, 3, `${manual.calls} of 10 calls ran at once, and the limit is 3`);
-      for (let ended = 0; ended < 10; ended += 1) {
-        if (ended % 2 === 0) manual.resolve(ended, 'fine');
-        else manual.reject(ended, new Error('down'));
+      for (let ended = 1; ended <= 10; ended += 1) {
+        if (ended % 2 === 0) manual.resolve(ended - 1, 'fine');
+        else manual.reject(ended - 1, new Error('down'));
         await clock.settle();
-        const running: number = manual.calls - (ended + 1);
-        assert.equal(running, Math.min(3, 9 - ended), `after ${ended + 1} had ended, ${running} ran`);
+        // The slot is for one that waits, or for this one.
+        void observe(bulkhead.run(manual.work));
+        await clock.settle();
+        const running: number = manual.calls - ended;
+        assert.equal(running, 3, `after ${ended} had ended, ${running} ran, and the limit is 3`);
       }
     },
     mutant: withBulkhead(
@@ -179,7 +182,7 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     mutant: withBulkhead(
       class extends TextbookBulkhead {
         protected override isFull(): boolean {
-          return this.line.size > (this.spec.queue ?? 0);
+          return this.line.size > (this.spec.queue ?? PLENTY);
         }
       },
     ),

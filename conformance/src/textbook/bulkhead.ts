@@ -1,5 +1,5 @@
 import { BulkheadFullError } from 'holdfast';
-import type { Adapter, BulkheadPolicy, BulkheadSpec, Work } from '../adapter.js';
+import { PLENTY, type Adapter, type BulkheadPolicy, type BulkheadSpec, type Work } from '../adapter.js';
 import { started, untilAbort } from './running.js';
 
 export interface Waiter {
@@ -40,7 +40,7 @@ export class TextbookBulkhead implements BulkheadPolicy {
   }
 
   protected isFull(): boolean {
-    return this.line.size >= (this.spec.queue ?? 0);
+    return this.line.size >= (this.spec.queue ?? PLENTY);
   }
 
   /** Resolves once this call has a slot. */

@@ -281,6 +281,22 @@ describe('A result that cannot be kept', () => {
   });
 });
 
+describe('An error that does not let itself be looked at', () => {
+  it('is that of the run, which gives its key back and leaves no lock', async () => {
+    const jobs = new Jobs();
+    const hostile = Object.defineProperty(new Error('no'), 'cause', {
+      get: () => {
+        throw new Error('not to be read');
+      },
+    });
+    const failing = jobs.service.run('k', () => Promise.reject(hostile), SEND).catch((error: unknown) => error);
+
+    expect(await failing).toBe(hostile);
+    expect([jobs.size, jobs.events$]).toEqual([0, ['executed', 'released:unstorable']]);
+    takeLog();
+  });
+});
+
 describe('A run inside an attempt', () => {
   it('that was given up while the lock was taken does not begin, and leaves no lock', async () => {
     const jobs = new Jobs();

@@ -133,7 +133,7 @@ export class IdempotencyService {
       value = await held.run(async () => await work(runOf(held)));
     } catch (error) {
       const read = (): IdempotencyStoredResponse => ({ ...storedHttpError(error), headers: {} });
-      await held.settle(isCutOff(error) ? { free: 'outcome' } : this.choose(held, read, error));
+      await held.settle(this.choose(held, read, error));
       throw error;
     }
 
@@ -144,6 +144,8 @@ export class IdempotencyService {
   /** Never throws: what an application's own code throws here is logged, and nothing is kept. */
   private choose(held: HeldCall, read: () => IdempotencyStoredResponse, ...thrown: readonly [error?: unknown]): Choice {
     try {
+      if (thrown.length > 0 && isCutOff(thrown[0])) return { free: 'outcome' };
+
       const choice = chooseBySettings(read(), held.call.settings, ...thrown);
       if ('free' in choice && choice.free === 'too-large') this.warnTooLarge(held);
       return choice;

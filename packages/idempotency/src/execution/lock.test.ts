@@ -278,6 +278,21 @@ describe('A lock that has run out, as while the event loop was held', () => {
     takeLog();
   });
 
+  it('is kept when the store fails while that is looked up, which is told of the method that failed', async () => {
+    const machine = new Machine();
+    const held = await machine.hold(machine.call({ lockTtl: 3_000 }));
+    machine.store.memory.clear();
+    machine.store.script('acquire', { does: 1_900, answers: 500, error: 'down' }, { does: 1_000 });
+    machine.store.script('extend', { does: 0 }, { does: 0 }, rejects('down'));
+    await pass(3_000);
+
+    expect([held.lock.signal.aborted, machine.isLocked]).toEqual([false, true]);
+    expect(machine.events$).toEqual(['store-error:acquire', 'store-error:extend']);
+    await held.settle(answer('mine'));
+    expect(machine.kept).toBe('mine');
+    takeLog();
+  });
+
   it('is not told as lost when its call ends while that is looked up', async () => {
     const machine = new Machine();
     const held = await machine.hold(machine.call({ lockTtl: 3_000 }));

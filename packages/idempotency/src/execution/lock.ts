@@ -1,7 +1,7 @@
 import { now } from 'holdfast/binding';
 import { isSamePayload } from '../record/same-payload.js';
 import { LONGEST_TIMER_MS } from '../settings.js';
-import type { IdempotencyStoredPayload } from '../store.js';
+import type { IdempotencyAcquireResult, IdempotencyStoredPayload } from '../store.js';
 import { beatMs, type BoundedStore, type LockClaim } from './bounded-store.js';
 import type { CallReports } from './call-reports.js';
 import type { KeyedCall } from './keyed-call.js';
@@ -178,19 +178,28 @@ export class Lock {
     // The outcome may have been written meanwhile: whoever writes it finds out.
     if (this.writing) return this.letGo();
 
-    const { store, reports } = this.parts;
-    const since = now();
     this.retakes += 1;
     this.retaking = true;
     try {
-      const found = await store.reacquire(this.claim);
+      const found = await this.reacquire();
+      if (found === undefined) return;
       if (found.state === 'acquired') await this.resumeOrFree();
       else if (found.state === 'completed' && this.isJoined(found.response)) this.letGo();
       else if (this.kept && !(await this.isTakenByEarlierTry())) this.lose();
-    } catch (error) {
-      if (this.kept) reports.storeFailed('acquire', error, now() - since);
     } finally {
       this.retaking = false;
+    }
+  }
+
+  /** `undefined` when the store has failed: the next renewal comes back to it. */
+  private async reacquire(): Promise<IdempotencyAcquireResult | undefined> {
+    const { store, reports } = this.parts;
+    const since = now();
+    try {
+      return await store.reacquire(this.claim);
+    } catch (error) {
+      if (this.kept) reports.storeFailed('acquire', error, now() - since);
+      return undefined;
     }
   }
 

@@ -4,6 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PostgresIdempotencyStore, type PostgresIdempotencyStoreOptions } from './postgres-store.js';
+import type { PostgresQueryable } from './queryable.js';
 import { idempotencySchema } from './table.js';
 
 const LOCK = 10_000;
@@ -24,6 +25,11 @@ afterAll(() => database.close());
 
 function storeOf(options: PostgresIdempotencyStoreOptions = { pruneEvery: false }): PostgresIdempotencyStore {
   return new PostgresIdempotencyStore(database, options);
+}
+
+/** By itself it would prune, now and then, with one of the first 500 calls. */
+function storeOn(pool: PostgresQueryable): PostgresIdempotencyStore {
+  return new PostgresIdempotencyStore(pool, { pruneEvery: false });
 }
 
 async function rowOf(aKey: string): Promise<Record<string, unknown> | undefined> {
@@ -198,8 +204,8 @@ describe('The PostgreSQL store', () => {
 
   it('rejects, and throws nothing, when the pool fails', async () => {
     const error = new Error('ended');
-    const fails = new PostgresIdempotencyStore({ query: () => Promise.reject(error) });
-    const throws = new PostgresIdempotencyStore({
+    const fails = storeOn({ query: () => Promise.reject(error) });
+    const throws = storeOn({
       query() {
         throw error;
       },
@@ -230,7 +236,7 @@ describe('The PostgreSQL store', () => {
     [[{ state: 'in-flight', fingerprint: null }]],
     [[{ state: 'completed', fingerprint: 'f', response: { status: 200 } }]],
   ])('refuses a row that is no record of its own: %j', async (rows) => {
-    const store = new PostgresIdempotencyStore({ query: () => Promise.resolve({ rows }) });
+    const store = storeOn({ query: () => Promise.resolve({ rows }) });
 
     await expect(store.acquire('k', 'o', 'f', LOCK)).rejects.toThrow(
       'PostgreSQL answered with a row that is no idempotency',
@@ -250,7 +256,7 @@ describe('The PostgreSQL store', () => {
     const query = vi.fn();
     query.mockResolvedValueOnce({ rows: [] });
     query.mockResolvedValueOnce({ rows: [{ state: 'in-flight', fingerprint: 'f', response: null, left: '1' }] });
-    const store = new PostgresIdempotencyStore({ query });
+    const store = storeOn({ query });
 
     expect(await store.acquire('k', 'o', 'g', LOCK)).toEqual({ state: 'in-flight', fingerprint: 'f' });
     expect(query).toHaveBeenCalledTimes(2);
@@ -263,7 +269,7 @@ describe('The PostgreSQL store', () => {
     });
     query.mockResolvedValueOnce(got(LOCK / 2 - 1)).mockResolvedValueOnce({ rows: [] });
     query.mockResolvedValueOnce(got(LOCK / 2 - 1)).mockResolvedValueOnce({ rows: [{ done: 'yes' }] });
-    const store = new PostgresIdempotencyStore({ query });
+    const store = storeOn({ query });
 
     expect(await store.acquire('k', 'o', 'g', LOCK)).toEqual({ state: 'acquired' });
     expect(query).toHaveBeenCalledTimes(4);
@@ -277,7 +283,7 @@ describe('The PostgreSQL store', () => {
     const query = vi.fn((text: string) =>
       Promise.resolve({ rows: text.includes('INSERT') ? [{ state: 'acquired', left: '-1' }] : [] }),
     );
-    const store = new PostgresIdempotencyStore({ query });
+    const store = storeOn({ query });
 
     await expect(store.acquire('k', 'o', 'g', 3)).rejects.toThrow(/a lockTtl of 3ms is too short for this database\.$/);
     expect(query).toHaveBeenCalledTimes(10);
@@ -287,7 +293,7 @@ describe('The PostgreSQL store', () => {
 describe('The second statement of the PostgreSQL store', () => {
   /** As if somebody had come in between whenever the first one is sent. */
   const second = (): PostgresIdempotencyStore =>
-    new PostgresIdempotencyStore({
+    storeOn({
       query: (text, values) =>
         text.includes('alive') ? Promise.resolve({ rows: [] }) : database.query<unknown>(text, values),
     });

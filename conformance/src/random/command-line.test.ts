@@ -1,6 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { readCommandLine } from './command-line.js';
+import { scenarioOf } from './generate.js';
+
+const PRINTED = JSON.stringify(scenarioOf(1));
+const OTHER_FILE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
 describe('The command line of random executions', () => {
   it('asks for 20,000 from a seed that is drawn, when it says nothing', () => {
@@ -15,18 +22,24 @@ describe('The command line of random executions', () => {
   });
 
   it('takes a scenario as it was printed', () => {
-    expect(readCommandLine(['--scenario', '{"calls":[]}']).scenario).toEqual({ calls: [] });
+    expect(readCommandLine(['--scenario', PRINTED]).scenario).toEqual(JSON.parse(PRINTED));
   });
 
   it('takes a scenario from a file', () => {
-    const file = fileURLToPath(new URL('../../package.json', import.meta.url));
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-scenario-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'scenario.json');
+    writeFileSync(file, PRINTED);
 
-    expect(readCommandLine(['--scenario', file]).scenario).toMatchObject({ name: '@holdfast/conformance' });
+    expect(readCommandLine(['--scenario', file]).scenario).toEqual(JSON.parse(PRINTED));
   });
 
-  it.each(['no-such-file.json', '{"calls":', ''])('refuses "%s" as a scenario', (scenario) => {
-    expect(() => readCommandLine(['--scenario', scenario])).toThrow(/^--scenario: expected a scenario as JSON/);
-  });
+  it.each(['no-such-file.json', OTHER_FILE, '{"steps":', '{"steps":[]}', '[]', ''])(
+    'refuses "%s" as a scenario',
+    (scenario) => {
+      expect(() => readCommandLine(['--scenario', scenario])).toThrow(/^--scenario: expected a scenario as JSON/);
+    },
+  );
 
   it.each(['0', '1.5', 'many', ''])('refuses "%s" executions', (executions) => {
     expect(() => readCommandLine(['--executions', executions])).toThrow(/^--executions/);

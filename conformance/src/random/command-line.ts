@@ -14,13 +14,26 @@ export interface Command {
 
 /** A scenario itself, or the file that it is in. */
 function scenarioIn(given: string): Scenario {
+  const read = parsed(given.startsWith('{') ? () => given : () => readFileSync(given, 'utf8'));
+  if (isScenario(read)) return read;
+
+  throw new TypeError(
+    `--scenario: expected a scenario as JSON, or a file with one, as a failure prints it, got ${JSON.stringify(given)}.`,
+  );
+}
+
+function parsed(read: () => string): unknown {
   try {
-    return JSON.parse(given.startsWith('{') ? given : readFileSync(given, 'utf8')) as Scenario;
-  } catch (error) {
-    throw new TypeError(`--scenario: expected a scenario as JSON, or a file with one, got ${JSON.stringify(given)}.`, {
-      cause: error,
-    });
+    return JSON.parse(read());
+  } catch {
+    return undefined;
   }
+}
+
+function isScenario(value: unknown): value is Scenario {
+  const { policies, stacks, stages, steps } = (value ?? {}) as Partial<Scenario>;
+
+  return [policies, stacks, stages, steps].every(Array.isArray);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Execution } from '../execution.js';
 import { rejectUnknown, requireBoolean, requireCount, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import { startLimit, stopTimer, type LimitTarget, type Timer } from '../timers.js';
+import { WaitingLine, type Linked } from './waiting-line.js';
 
 export interface BulkheadOptions {
   /** Shown in events and errors. Default `'bulkhead'`. */
@@ -66,7 +67,7 @@ export class BulkheadPolicy extends StagePolicy {
   /** In milliseconds; `undefined` without a limit. */
   readonly queueTimeout: number | undefined;
   private readonly holdUntilSettled: boolean | undefined;
-  private readonly queue = new WaitingLine();
+  private readonly queue = new WaitingLine<Waiter>();
   private running = 0;
   private abandonedCalls = 0;
 
@@ -136,9 +137,14 @@ export class BulkheadPolicy extends StagePolicy {
 
   /** @internal Gives a slot back: the head of the queue takes it, if there is one. */
   release(): void {
-    const next = this.queue.shift();
-    if (next === undefined) this.running -= 1;
-    else next.grant();
+    const next = this.queue.first;
+    if (next === undefined) {
+      this.running -= 1;
+      return;
+    }
+
+    this.queue.remove(next);
+    next.grant();
   }
 
   /** @internal */
@@ -166,7 +172,7 @@ export class BulkheadPolicy extends StagePolicy {
   private enqueue(execution: Execution, at: number): void {
     const waiter = new Waiter(this, execution, at);
     execution.setFrame(at, waiter);
-    this.queue.push(waiter);
+    this.queue.insert(waiter, this.queue.last);
     execution.markWaiting(true);
     waiter.wait(this.queueTimeout);
   }
@@ -243,7 +249,7 @@ class KeptSlot implements Holding {
  *
  * @internal
  */
-class Waiter implements LimitTarget {
+class Waiter implements Linked<Waiter>, LimitTarget {
   readonly execution: Execution;
   readonly at: number;
   previous: Waiter | undefined = undefined;
@@ -299,39 +305,4 @@ function goOn(waiter: Waiter): void {
 
   execution.setFrame(at, HELD);
   execution.proceed(at + 1);
-}
-
-/**
- * Calls that wait, in the order in which they came; joining and leaving cost the same for any length.
- *
- * @internal
- */
-class WaitingLine {
-  length = 0;
-  private first: Waiter | undefined = undefined;
-  private last: Waiter | undefined = undefined;
-
-  push(waiter: Waiter): void {
-    waiter.previous = this.last;
-    if (this.last === undefined) this.first = waiter;
-    else this.last.next = waiter;
-    this.last = waiter;
-    this.length += 1;
-  }
-
-  shift(): Waiter | undefined {
-    const { first } = this;
-    if (first !== undefined) this.remove(first);
-
-    return first;
-  }
-
-  remove(waiter: Waiter): void {
-    if (waiter.previous === undefined) this.first = waiter.next;
-    else waiter.previous.next = waiter.next;
-    if (waiter.next === undefined) this.last = waiter.previous;
-    else waiter.next.previous = waiter.previous;
-    waiter.previous = waiter.next = undefined;
-    this.length -= 1;
-  }
 }

@@ -102,6 +102,17 @@ describe("a caller's async context", () => {
     expect(handled.map(({ seen }) => seen)).toEqual([['Ada'], ['Grace'], ['Edsger']]);
   });
 
+  it('is that of its work when the tokens of many have come at once, since the event loop was held', async () => {
+    const policy = new OutboundRateLimitPolicy({ limit: 2, interval: 10, maxWait: '1s' });
+    const names = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald', 'Frances'];
+    const handled = names.map((name) => handle(policy, name, () => Promise.resolve()));
+    const end = performance.now() + 50;
+    while (performance.now() < end);
+    await settled(...handled);
+
+    expect(handled.map(({ seen }) => seen)).toEqual(names.map((name) => [name]));
+  });
+
   it('is that of its work when what it waits for is settled by another caller', async () => {
     const policy = new RetryPolicy({ attempts: 2, backoff: STEADY });
     const shared = new ManualWork();

@@ -4,11 +4,10 @@ import { shapeOf, show } from '../watch.js';
 import { StageModel, type Place } from './stage-model.js';
 
 interface TurnFrame {
-  place: 'free' | 'waits' | 'refused' | 'inside';
+  place: 'free' | 'waits' | 'granted' | 'refused' | 'inside';
+  readonly run: Run;
   readonly turn: number;
   readonly waitMs: number;
-  /** When its wait is over: a turn that has come while the event loop was held is taken a millisecond later. */
-  readonly dueAt: number;
   back: Outcome | undefined;
 }
 
@@ -16,12 +15,8 @@ interface TurnFrame {
 export class RateLimitModel extends StageModel<TurnFrame> {
   private filled: number;
   private countedAt: number;
-  private lastTurn = 0;
-  private waiting = 0;
-  /** Turns of calls that have left; the next calls take them over. */
-  private freeTurns: number[] = [];
-  /** Whether turns came late, so that those after them are only known at least. */
-  private isLate = false;
+  /** In the order of their turns. */
+  private readonly waiting: TurnFrame[] = [];
 
   constructor(
     place: Place,
@@ -37,87 +32,109 @@ export class RateLimitModel extends StageModel<TurnFrame> {
     const frame = this.frames.get(run);
     if (frame === undefined || frame.place === 'inside') return;
 
-    this.fill();
-    this.require(frame.place !== 'refused', 'tokens-as-counted', 'lets a call in that it has to refuse');
-    if (frame.place === 'waits') {
-      this.requireTurn(frame);
-      this.endWait(run);
-    }
+    this.serve();
+    const isIts = frame.place === 'free' || frame.place === 'granted';
+    this.require(isIts, 'tokens-as-counted', `lets a call in that is ${frame.place}, ${this.untilTurn(frame)}`);
     frame.place = 'inside';
-    this.filled -= this.recipe.perToken;
-    this.require(this.filled >= 0, 'tokens-as-counted', 'starts more calls than there are tokens');
   }
 
   override check(isOver: boolean): void {
     this.fill();
-    const { perToken } = this.recipe;
-    const free = Math.max(0, Math.floor(this.filled / perToken) - this.waiting);
+    const due = this.due();
+    const free = this.free(this.filled - due.length * this.recipe.perToken, this.waiting[due.length]);
     const { available } = this.policy;
     this.require(available === free, 'tokens-as-counted', `${available} tokens, expected ${free}`);
-    if (!isOver || this.isLate) return;
+    if (!isOver) return;
 
-    const late = [...this.frames.values()].filter(({ place, dueAt }) => place === 'waits' && dueAt <= this.watch.now);
-    this.require(late.length === 0, 'tokens-as-counted', 'does not keep to a turn');
+    const late = [...this.frames.values()].filter(({ place }) => place === 'granted');
+    this.require(late.length + due.length === 0, 'tokens-as-counted', 'does not keep to a turn');
   }
 
   protected begin(run: Run): TurnFrame {
-    this.fill();
+    this.serve();
     const { perToken, maxWait } = this.recipe;
-    const { now } = this.watch;
-    const isFree = this.filled - this.waiting * perToken >= perToken;
-    const next = this.waiting === 0 ? now + perToken - this.filled : (this.freeTurns[0] ?? this.lastTurn + perToken);
-    const turn = this.isLate ? now : next;
-    const waitMs = Math.max(1, turn - now);
-    const place = isFree ? 'free' : waitMs > maxWait && !this.isLate ? 'refused' : 'waits';
+    const isFree = this.free(this.filled, this.waiting[0]) > 0;
+    const turn = this.nextTurn();
+    const waitMs = turn - this.watch.now;
+    const place = isFree ? 'free' : waitMs > maxWait ? 'refused' : 'waits';
+    const frame: TurnFrame = { place, run, turn, waitMs, back: undefined };
+    if (place === 'free') this.filled -= perToken;
     if (place === 'waits') {
-      if (this.freeTurns.shift() === undefined) this.lastTurn = turn;
-      this.waiting += 1;
+      this.waiting.push(frame);
+      this.waiting.sort((one, other) => one.turn - other.turn);
       run.markWaiting(true);
       this.watch.reach('token wait');
     }
 
-    return { place, turn, waitMs, dueAt: now + waitMs, back: undefined };
+    return frame;
   }
 
   protected onBack(_run: Run, frame: TurnFrame, outcome: Outcome): void {
     frame.back = outcome;
   }
 
-  protected onLeave(run: Run, { place, waitMs, back }: TurnFrame, outcome: Outcome): void {
+  protected onLeave(_run: Run, { place, waitMs, back }: TurnFrame, outcome: Outcome): void {
     if (back !== undefined) return this.requirePassed(back, outcome);
-
-    const wasLate = this.isLate;
-    if (place === 'waits' && wasLate) this.endWait(run);
 
     this.watch.reach('rate limited');
     const { code, retryAfterMs } = shapeOf(outcome.value);
     this.require(!outcome.ok && code === 'RATE_LIMITED', 'reasons-apart', `refused with ${show(outcome.value)}`);
     this.requireOwn(outcome.value);
-    const isRight = wasLate || (place === 'refused' && retryAfterMs === waitMs);
+    const isRight = place === 'refused' && retryAfterMs === waitMs;
     this.require(isRight, 'tokens-as-counted', `refused for ${String(retryAfterMs)} ms, expected ${place} ${waitMs}`);
   }
 
-  protected override onCut(run: Run, { place, turn }: TurnFrame): void {
-    if (place !== 'waits') return;
-
-    this.watch.reach('aborted in a queue');
-    this.freeTurns = [...this.freeTurns, turn].toSorted((one, other) => one - other);
-    this.endWait(run);
+  protected override onCut(run: Run, frame: TurnFrame): void {
+    if (frame.place === 'waits') {
+      this.watch.reach('aborted in a queue');
+      this.waiting.splice(this.waiting.indexOf(frame), 1);
+      run.markWaiting(false);
+    } else if (frame.place === 'granted') {
+      this.filled += this.recipe.perToken;
+      this.serve();
+    }
   }
 
-  private requireTurn({ turn }: TurnFrame): void {
-    const { now } = this.watch;
-    this.require(turn <= now, 'tokens-as-counted', `comes ${turn - now} ms before its turn`);
-    if (turn < now) this.isLate = true;
+  /** Those whose turn has come have their tokens, as far as there are any. */
+  private serve(): void {
+    this.fill();
+    for (const frame of this.waiting.splice(0, this.due().length)) {
+      frame.place = 'granted';
+      frame.run.markWaiting(false);
+      this.filled -= this.recipe.perToken;
+    }
   }
 
-  private endWait(run: Run): void {
-    this.waiting -= 1;
-    run.markWaiting(false);
-    if (this.waiting > 0) return;
+  private due(): TurnFrame[] {
+    const tokens = Math.floor(this.filled / this.recipe.perToken);
 
-    this.freeTurns = [];
-    this.isLate = false;
+    return this.waiting.filter(({ turn }) => turn <= this.watch.now).slice(0, tokens);
+  }
+
+  /** Tokens that the first who waits does not need, who has its own all the same when its turn comes. */
+  private free(filled: number, first: TurnFrame | undefined): number {
+    const { perToken } = this.recipe;
+    const left = first === undefined ? Infinity : filled + this.untilTurn(first) - perToken;
+
+    return Math.max(0, Math.floor(Math.min(filled, left) / perToken));
+  }
+
+  /** The first moment at which there is a token and that is at least as far from the turns around it. */
+  private nextTurn(): number {
+    const { perToken } = this.recipe;
+    const [first] = this.waiting;
+    const nextToken = this.watch.now + perToken - this.filled;
+    if (first === undefined || this.filled + this.untilTurn(first) >= 2 * perToken) return nextToken;
+
+    const isLate = first.turn <= this.watch.now;
+    const earliest = isLate ? nextToken + this.waiting.length * perToken : 0;
+    const turns = this.waiting.map(({ turn }) => Math.max(turn + perToken, earliest));
+
+    return turns.find((turn, index) => turn + perToken <= (this.waiting[index + 1]?.turn ?? Infinity)) as number;
+  }
+
+  private untilTurn({ turn }: TurnFrame): number {
+    return turn - this.watch.now;
   }
 
   private fill(): void {
@@ -125,6 +142,5 @@ export class RateLimitModel extends StageModel<TurnFrame> {
     const { now } = this.watch;
     this.filled = Math.min(limit * perToken, this.filled + now - this.countedAt);
     this.countedAt = now;
-    this.freeTurns = this.freeTurns.filter((turn) => turn > now);
   }
 }

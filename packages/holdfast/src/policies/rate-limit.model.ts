@@ -8,31 +8,31 @@ export interface RateLimitSettings {
 /** What a rate limit has to do, told again plainly, in whole milliseconds of a bucket that fills by one a millisecond. */
 export class RateLimitModel {
   readonly starts: number[] = [];
-  private waiting = 0;
-  private lastTurn = 0;
-  /** Whether a call has left while others wait: their turns stand, so that later waits are only known at most. */
-  hasGap = false;
+  /** Those of calls that wait, in order. */
+  private turns: number[] = [];
 
   constructor(private readonly settings: RateLimitSettings) {}
 
-  /** How long the next call waits; with a gap, at most. */
+  /** How long the next call waits. */
   wait(now: number): number {
     const { perToken } = this.settings;
-    return this.waiting > 0 ? this.lastTurn + perToken - now : Math.max(0, perToken - this.filled(now));
+    const filled = this.filled(now);
+    if (this.leftByFirst(now) >= perToken) return Math.max(0, perToken - filled);
+
+    const isFree = (turn: number): boolean => this.turns.every((other) => Math.abs(other - turn) >= perToken);
+    return Math.min(...this.turns.map((turn) => turn + perToken).filter(isFree)) - now;
   }
 
   available(now: number): number {
-    return this.waiting > 0 ? 0 : Math.floor(this.filled(now) / this.settings.perToken);
+    return Math.max(0, Math.floor(Math.min(this.filled(now), this.leftByFirst(now)) / this.settings.perToken));
   }
 
   enqueue(turn: number): void {
-    this.waiting += 1;
-    this.lastTurn = turn;
+    this.turns = [...this.turns, turn].toSorted((one, other) => one - other);
   }
 
-  dequeue(leaves: boolean): void {
-    this.waiting -= 1;
-    this.hasGap = this.waiting > 0 && (this.hasGap || leaves);
+  dequeue(turn: number): void {
+    this.turns.splice(this.turns.indexOf(turn), 1);
   }
 
   /** A span of time in which more calls started than `limit` and what came in that time. */
@@ -44,6 +44,13 @@ export class RateLimitModel {
       }
     }
     return undefined;
+  }
+
+  /** What the first who waits leaves at its turn of what will have come until then. */
+  private leftByFirst(now: number): number {
+    const [first = Infinity] = this.turns;
+
+    return this.filled(now) + first - now - this.settings.perToken;
   }
 
   private filled(now: number): number {

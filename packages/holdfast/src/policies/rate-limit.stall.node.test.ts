@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OutboundRateLimitPolicy } from '../index.js';
 
-// Real time: that all timers of a held event loop fire together is the subject.
+// Real time: what has come while the event loop was held is found together afterwards.
 
 const LIMIT = 3;
 const INTERVAL_MS = 150;

@@ -2,7 +2,14 @@ import { describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
-import { CircuitBreakerPolicy, OutboundRateLimitError, OutboundRateLimitPolicy, ResiliencePolicy } from '../index.js';
+import {
+  CircuitBreakerPolicy,
+  OutboundRateLimitError,
+  OutboundRateLimitPolicy,
+  ResiliencePolicy,
+  ResilienceTimeoutError,
+  TimeoutPolicy,
+} from '../index.js';
 import { EventRecorder } from '../testing/index.js';
 
 useFakeClock();
@@ -19,26 +26,31 @@ function startsOf(limit: OutboundRateLimitPolicy) {
   return { starts, call };
 }
 
-/** Timers that fire when the test says so: those of an event loop that is held until then. */
-function holdTimers(): { fireDue: () => void; dueIn: () => number[] } {
+/**
+ * Timers that fire when the test says so: those of an event loop that is held until then. Its own time stands still, so
+ * that a delay counts from where the hold began.
+ */
+function holdTimers(): { fireDue: (earlyMs?: number) => void; dueIn: () => number[] } {
   const timers = new Map<number, { readonly at: number; readonly fire: () => void }>();
   let last = 0;
+  let loopTime = Date.now();
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
     fire: (target: unknown) => void,
     ms: number,
     target: unknown,
   ) => {
-    timers.set(++last, { at: Date.now() + ms, fire: () => fire(target) });
+    timers.set(++last, { at: loopTime + ms, fire: () => fire(target) });
     return last;
   }) as never);
   vi.spyOn(globalThis, 'clearTimeout').mockImplementation(((id: number) => void timers.delete(id)) as never);
 
   return {
     dueIn: () => [...timers.values()].map(({ at }) => at - Date.now()),
-    fireDue: () => {
-      for (const [id, { at, fire }] of timers) {
-        if (at > Date.now() || !timers.delete(id)) continue;
-        fire();
+    fireDue: (earlyMs = 0) => {
+      loopTime = Date.now();
+      const due = [...timers].filter(([, { at }]) => at <= loopTime + earlyMs);
+      for (const [id, { fire }] of due.toSorted(([, one], [, other]) => one.at - other.at)) {
+        if (timers.delete(id)) fire();
       }
     },
   };
@@ -59,23 +71,144 @@ describe('turns that have all come while the event loop was held', () => {
     expect(starts).toEqual({ a: 0, b: 0, c: 100, d: 100 });
     expect(dueIn()).toEqual([10]);
     for (const name of ['g', 'h']) call(name);
-    expect(dueIn()).toEqual([10, 30, 40]);
+    expect(dueIn()).toEqual([10]);
     expect(await errorOf(limit.execute(() => 1))).toMatchObject({ retryAfterMs: 50 });
 
     // The first token comes at 110 and is taken late: the next one is half there.
-    for (const at of [115, 120, 130, 140]) {
+    for (const [at, next] of [
+      [115, 5],
+      [120, 10],
+      [130, 10],
+    ] as const) {
       vi.setSystemTime(START + at);
       fireDue();
       await microtasks();
+      expect(dueIn()).toEqual([next]);
     }
+    vi.setSystemTime(START + 140);
+    fireDue();
+    await microtasks();
     expect(starts).toEqual({ a: 0, b: 0, c: 100, d: 100, e: 115, f: 120, g: 130, h: 140 });
     expect(dueIn()).toEqual([]);
     expect(limit.available).toBe(0);
   });
+
+  it('are given in order too when the delay of the later one ends first, since it was counted from the hold on', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 100 });
+    const { starts, call } = startsOf(limit);
+    const { fireDue } = holdTimers();
+    for (const name of ['a', 'b']) call(name);
+    vi.setSystemTime(START + 12);
+    call('c');
+    vi.setSystemTime(START + 30);
+    for (const at of [30, 40]) {
+      vi.setSystemTime(START + at);
+      fireDue();
+      await microtasks();
+    }
+
+    expect(Object.keys(starts)).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each([
+    ['between two who wait', 40, 120, { b: 40, c: 50, 'at 60': 60, x: 80, y: 90, z: 100, w: 110, last: 120 }],
+    [
+      'behind both, when it would be late for the second',
+      35,
+      80,
+      { b: 35, c: 45, 'at 60': 60, last: 80, x: 90, y: 100, z: 110, w: 120 },
+    ],
+  ])(
+    'leave to those who come then the first turn that has room for their tokens: %s',
+    async (_where, now, end, then) => {
+      const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 1_000 });
+      const { starts, call } = startsOf(limit);
+      const { fireDue } = holdTimers();
+      const controller = new AbortController();
+      for (let turn = 0; turn <= end; turn += 10) {
+        const name = { 0: 'a', 10: 'b', 20: 'c', 60: 'at 60', [end]: 'last' }[turn];
+        call(name ?? 'given up', name === undefined ? controller.signal : undefined);
+      }
+      controller.abort();
+      await microtasks();
+
+      vi.setSystemTime(START + now);
+      for (const name of ['x', 'y', 'z', 'w']) call(name);
+      await microtasks();
+      for (let at = now + 1; at <= 130; at++) {
+        vi.setSystemTime(START + at);
+        fireDue();
+        await microtasks();
+      }
+
+      expect(starts).toEqual({ a: 0, ...then });
+    },
+  );
+
+  it('have their tokens left aside until they are given, and others are there for those who come', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 20, maxWait: 100 });
+    const { starts, call } = startsOf(limit);
+    const { fireDue } = holdTimers();
+    const controller = new AbortController();
+    for (const name of ['a', 'b', 'c']) call(name);
+    for (let index = 0; index < 4; index++) call('given up', controller.signal);
+    call('at 60');
+    controller.abort();
+    vi.setSystemTime(START + 35);
+    expect(limit.available).toBe(1);
+    call('x');
+    expect(limit.available).toBe(0);
+    await microtasks();
+    vi.setSystemTime(START + 60);
+    fireDue();
+    await microtasks();
+
+    expect(starts).toEqual({ a: 0, b: 0, c: 35, x: 35, 'at 60': 60 });
+  });
+});
+
+describe('a call that is given up after its turn has come, while the event loop was held', () => {
+  it('leaves the timer to the next one, who starts at its own turn', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 100 }));
+    const controller = new AbortController();
+    call('a');
+    call('given up', controller.signal);
+    call('b');
+    vi.setSystemTime(START + 15);
+    controller.abort();
+    await pass(5);
+
+    expect(starts).toEqual({ a: 0, b: 20 });
+  });
+});
+
+describe('a timer that fires a little early', () => {
+  it.each([
+    ['token is not there', 0, 10],
+    ['turn has not come, though a token is there', 1, 20],
+  ])('starts nobody whose %s yet, and is set for the rest', async (_what, given, turn) => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 100 }));
+    const { fireDue, dueIn } = holdTimers();
+    const controller = new AbortController();
+    call('a');
+    for (let index = 0; index < given; index++) call('given up', controller.signal);
+    call('b');
+    controller.abort();
+    vi.setSystemTime(START + turn - 1);
+    fireDue(1);
+    await microtasks();
+    expect(starts).toEqual({ a: 0 });
+    expect(dueIn()).toEqual([1]);
+
+    vi.setSystemTime(START + turn);
+    fireDue();
+    await microtasks();
+    expect(starts).toEqual({ a: 0, b: turn });
+  });
 });
 
 describe('calls that are given up while they wait', () => {
-  it('after their turns have come at once leave a timer only as long as another one waits for its token', async () => {
+  it('after their turns have come leave a timer only as long as another one waits for its token', async () => {
     const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 30 });
     const { starts, call } = startsOf(limit);
     const { fireDue, dueIn } = holdTimers();
@@ -90,6 +223,7 @@ describe('calls that are given up while they wait', () => {
     expect(dueIn()).toEqual([10]);
     controllers[1]!.abort();
     expect(dueIn()).toEqual([]);
+    await microtasks();
     expect(starts).toEqual({ a: 0, b: 100 });
   });
 
@@ -110,23 +244,182 @@ describe('calls that are given up while they wait', () => {
 describe('a turn that was given back', () => {
   it.each([
     ['is for whoever comes before its moment', 99, { first: 0, x: 100, last: 200 }],
-    [
-      'is gone at its moment: a call that took it a millisecond later would hold up the next one',
-      100,
-      { first: 0, last: 200, x: 300 },
-    ],
+    ['is for whoever comes at its moment', 100, { first: 0, x: 100, last: 200 }],
+    ['is gone then: a call that started later would hold up the next one', 101, { first: 0, last: 200, x: 300 }],
   ])('%s', async (_what, at, expected) => {
-    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' }));
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
     const controller = new AbortController();
     call('first');
     call('given up', controller.signal);
     call('last');
     controller.abort();
     await pass(at);
+    expect(limit.available).toBe(at === 100 ? 1 : 0);
     call('x');
     await pass(300);
 
     expect(starts).toEqual(expected);
+  });
+
+  it('leaves its token to whoever comes later, as long as nobody who waits misses it', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 2_000, maxWait: '10s' });
+    const { starts, call } = startsOf(limit);
+    const controller = new AbortController();
+    for (const name of ['a', 'b']) call(name);
+    call('given up', controller.signal);
+    call('c');
+    controller.abort();
+    await pass(1_500);
+    expect(limit.available).toBe(1);
+
+    for (const name of ['d', 'e']) call(name);
+    expect(limit.available).toBe(0);
+    await pass(1_500);
+
+    expect(starts).toEqual({ a: 0, b: 0, d: 1_500, c: 2_000, e: 3_000 });
+  });
+
+  it('is not taken any more when its token has been spent on somebody before', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
+    const controller = new AbortController();
+    call('first');
+    for (let index = 0; index < 2; index++) call(`given up ${index}`, controller.signal);
+    call('last');
+    controller.abort();
+    await pass(150);
+    for (const name of ['x', 'y']) call(name);
+    await pass(250);
+
+    expect(starts).toEqual({ first: 0, x: 150, last: 300, y: 400 });
+  });
+
+  it('makes room together with others, in which every token that comes starts a call', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
+    const controller = new AbortController();
+    call('first');
+    for (let index = 0; index < 4; index++) call(`given up ${index}`, controller.signal);
+    call('last');
+    controller.abort();
+    await pass(150);
+    for (const name of ['u', 'v', 'w', 'x']) call(name);
+    await pass(450);
+
+    expect(starts).toEqual({ first: 0, u: 150, v: 250, w: 350, last: 500, x: 600 });
+  });
+
+  it('is the first of several that is taken, and the end of the line when none is left', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: '1s' }));
+    const controllers = Array.from({ length: 8 }, () => new AbortController());
+    call('first');
+    for (const [index, { signal }] of controllers.entries()) call(`at ${index + 1}0`, signal);
+    for (const index of [6, 1, 4, 3, 7]) controllers[index]!.abort();
+    for (const name of ['v', 'w', 'x', 'y', 'z']) call(name);
+    await pass(90);
+
+    expect(starts).toEqual({
+      first: 0,
+      'at 10': 10,
+      v: 20,
+      'at 30': 30,
+      w: 40,
+      x: 50,
+      'at 60': 60,
+      y: 70,
+      z: 80,
+    });
+  });
+});
+
+describe('a call that is given up when its turn has just come', () => {
+  const waiting = () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
+    const controller = new AbortController();
+    call('first');
+    call('given up', controller.signal);
+
+    return { limit, starts, call, controller };
+  };
+
+  it('does not run, and its token is there again', async () => {
+    const { limit, starts, controller } = waiting();
+    vi.advanceTimersByTime(100);
+    expect(limit.available).toBe(0);
+    controller.abort();
+    expect(limit.available).toBe(1);
+    await microtasks();
+
+    expect(starts).toEqual({ first: 0 });
+  });
+
+  it('does not run either when its signal has aborted without telling us', async () => {
+    const { limit, starts, controller } = waiting();
+    controller.signal.addEventListener('abort', (event) => event.stopImmediatePropagation());
+    const hidden = new AbortController();
+    hidden.signal.addEventListener('abort', (event) => event.stopImmediatePropagation());
+    const outcome = outcomeOf(limit.execute(() => (starts.hidden = 1), { signal: hidden.signal }));
+    controller.abort();
+    hidden.abort('left');
+    await pass(200);
+
+    expect(outcome).toEqual({ state: 'rejected', value: 'left' });
+    expect(starts).toEqual({ first: 0 });
+    expect(limit.available).toBe(1);
+  });
+
+  it('does not run either when it is a limit around it that is over, and the bucket is not fuller for it', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 200, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
+    for (const name of ['a', 'b', 'c']) call(name);
+    const work = vi.fn();
+    const over = outcomeOf(ResiliencePolicy.wrap(new TimeoutPolicy(150), limit).execute(work));
+    vi.setSystemTime(START + 250);
+    vi.advanceTimersByTime(150);
+    expect(limit.available).toBe(1);
+    await microtasks();
+
+    expect(starts).toEqual({ a: 0, b: 0, c: 400 });
+    expect(over.value).toBeInstanceOf(ResilienceTimeoutError);
+    expect(work).not.toHaveBeenCalled();
+    expect(limit.available).toBe(1);
+  });
+
+  it('lets whoever else is due go on with its token at once', async () => {
+    const { starts, call, controller } = waiting();
+    call('next');
+    vi.setSystemTime(START + 250);
+    vi.advanceTimersByTime(100);
+    controller.abort();
+    await microtasks();
+
+    expect(starts).toEqual({ first: 0, next: 350 });
+  });
+});
+
+describe('the work of a call that has waited', () => {
+  it('may call the same limit, make others leave that wait, and throw', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 2, interval: 20, maxWait: '1s' });
+    const { starts, call } = startsOf(limit);
+    const controller = new AbortController();
+    for (const name of ['a', 'b']) call(name);
+    const throwing = outcomeOf(
+      limit.execute(() => {
+        controller.abort();
+        call('inner');
+        throw outage;
+      }),
+    );
+    const left = call('given up', controller.signal);
+    call('last');
+    await pass(100);
+
+    expect(throwing).toEqual({ state: 'rejected', value: outage });
+    expect(left.state).toBe('rejected');
+    expect(starts).toEqual({ a: 0, b: 0, inner: 20, last: 30 });
+    expect(limit.available).toBe(2);
   });
 });
 
@@ -227,6 +520,16 @@ describe('an outbound rate limit', () => {
     expect(limit.available).toBe(2);
   });
 
+  it('lets nobody who waits wait for a clock that is set back', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: 100 }));
+    call('first');
+    call('waits');
+    vi.setSystemTime(START - 3_600_000);
+    await pass(200);
+
+    expect(Object.keys(starts)).toEqual(['first', 'waits']);
+  });
+
   it('never refunds a token: not for a failure, and not for a refusal from further inside', async () => {
     const limit = new OutboundRateLimitPolicy({ limit: 3, interval: 1_000 });
     await errorOf(limit.execute(() => Promise.reject(outage)));
@@ -259,12 +562,22 @@ describe('an outbound rate limit', () => {
     expect([one.available, other.available]).toEqual([0, 1]);
   });
 
-  it('holds no timer while nobody waits', async () => {
-    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 1_000 });
-    await limit.execute(() => 1);
-    await errorOf(limit.execute(() => 1));
-
+  it('holds no timer while nobody waits, and one while anybody does', async () => {
+    const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 1_000, maxWait: '3s' });
+    const { call } = startsOf(limit);
+    const controllers = Array.from({ length: 3 }, () => new AbortController());
+    call('first');
     expect(vi.getTimerCount()).toBe(0);
+    for (const { signal } of controllers) call('waits', signal);
+    expect(vi.getTimerCount()).toBe(1);
+    const setTimeout = vi.spyOn(globalThis, 'setTimeout');
+    await errorOf(limit.execute(() => 1));
+    expect(setTimeout).not.toHaveBeenCalled();
+
+    for (const [index, timers] of [1, 1, 0].entries()) {
+      controllers[index]!.abort();
+      expect(vi.getTimerCount()).toBe(timers);
+    }
   });
 });
 

@@ -6,6 +6,7 @@ import type { Execution } from '../execution.js';
 import { rejectUnknown, requireCount, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import { startTimer, stopTimer, type Timer } from '../timers.js';
+import { WaitingLine, type Linked } from './waiting-line.js';
 
 export interface OutboundRateLimitOptions {
   /** Shown in events and errors. Default `'outbound-rate-limit'`. */
@@ -43,152 +44,197 @@ export function resolveOutboundRateLimitOptions(options: OutboundRateLimitOption
   };
 }
 
-/**
- * A call that waits for its turn.
- *
- * @internal
- */
-interface WaitFrame {
-  readonly policy: OutboundRateLimitPolicy;
-  readonly execution: Execution;
-  readonly at: number;
-  readonly turn: number;
-  timer: Timer;
-}
-
 /** Sums of fractions of tokens miss whole numbers by less than this, and by less than this time is worth. */
 const ROUNDING_TOKENS = 1e-6;
 const ROUNDING_MS = 1e-3;
 
 /**
  * Keeps calls to a dependency below its limit: a token bucket that holds `limit` tokens, starts full and is refilled
- * evenly. A call that has to wait is promised a turn, a moment that it keeps whatever happens to the calls around it;
- * there is no timer but that of the calls that wait.
+ * evenly. A call that has to wait is promised a turn, a moment that it keeps whatever happens to the calls around it.
+ * From one turn to the next there is time for a token at least, so that a call holds up nobody if the first who waits
+ * has its token all the same, or if it fits in between two others. There is one timer, that of the first.
  */
 export class OutboundRateLimitPolicy extends StagePolicy {
   private readonly options: ResolvedOutboundRateLimitOptions;
+  /** How long a token takes to come, in milliseconds. */
+  private readonly perToken: number;
   private readonly rounding: number;
-  /** Moments are milliseconds since then, which leaves their fractions exact. */
-  private readonly createdAt = now();
   private tokens: number;
+  /** Moments are milliseconds since the start, which leaves their fractions exact, and do not follow a clock back. */
   private countedAt = 0;
-  private waiting = 0;
-  /** The last turn that was promised to a call. */
-  private lastTurn = 0;
-  /** Turns of calls that were given up while they waited, in order. The next calls take them over. */
-  private readonly freeTurns: number[] = [];
-  /** Calls whose turn has come, in order; others than the one that is started only after the event loop was held. */
-  private readonly late = new Set<WaitFrame>();
-  private pace: Timer = undefined;
+  private clock = now();
+  /** Calls that wait, in the order of their turns. */
+  private readonly line = new WaitingLine<Waiter>();
+  /** Those behind whom others have left, so that one more has room there; the first, who is found first, at the end. */
+  private readonly gaps: Waiter[] = [];
+  private timer: Timer = undefined;
+  private timedFor: Waiter | undefined = undefined;
 
   constructor(options: OutboundRateLimitOptions) {
     const resolved = resolveOutboundRateLimitOptions(options);
     super(resolved.name);
     this.options = resolved;
+    this.perToken = resolved.interval / resolved.limit;
+    this.rounding = Math.min(ROUNDING_TOKENS, ROUNDING_MS / this.perToken);
     this.tokens = resolved.limit;
-    this.rounding = Math.min(ROUNDING_TOKENS, (ROUNDING_MS * resolved.limit) / resolved.interval);
   }
 
   /** Calls that could start right now. */
   get available(): number {
     this.refill();
+    let { tokens } = this;
+    let { first } = this.line;
+    for (; this.isDue(first); first = first.next) tokens -= 1;
 
-    return Math.max(0, Math.floor(this.unpromised() + this.rounding));
+    return Math.max(0, Math.floor(this.unneeded(first, tokens) + this.rounding));
   }
 
   /** @internal */
   enter(execution: Execution, at: number): boolean {
-    this.refill();
-    if (this.unpromised() + this.rounding >= 1) {
+    this.serve();
+    if (this.unneeded(this.line.first, this.tokens) + this.rounding >= 1) {
       this.tokens -= 1;
       return true;
     }
 
-    const turn = this.nextTurn();
-    const waitMs = Math.max(1, Math.ceil(turn - this.countedAt - ROUNDING_MS));
-    if (waitMs > this.options.maxWait) {
-      this.turnAway(execution, at, waitMs);
-      return false;
-    }
-
-    if (this.freeTurns.shift() === undefined) this.lastTurn = turn;
-    this.waiting += 1;
-    const frame: WaitFrame = { policy: this, execution, at, turn, timer: undefined };
-    execution.setFrame(at, frame);
-    execution.markWaiting(true);
-    frame.timer = startTimer(waitMs, takeTurn, frame);
+    const ahead = this.nextAhead();
+    const turn = this.turnBehind(ahead);
+    const waitMs = this.wholeMsUntil(turn);
+    if (waitMs > this.options.maxWait) this.turnAway(execution, at, waitMs);
+    else this.enqueue(new Waiter(execution, at, turn), ahead);
     return false;
   }
 
   /** @internal */
   leave(execution: Execution, at: number): boolean {
-    const frame = execution.frame(at) as WaitFrame | undefined;
-    if (frame === undefined) return true;
+    const waiter = execution.frame(at) as Waiter | undefined;
+    if (waiter === undefined) return true;
 
-    stopTimer(frame.timer);
-    this.freeTurns.splice(placeOf(frame.turn, this.freeTurns), 0, frame.turn);
-    this.endWait(frame);
+    execution.setFrame(at, undefined);
+    if (waiter.isGranted) this.tokens += 1;
+    else this.endWait(waiter);
+    this.serve();
     return true;
   }
 
-  /** @internal The turn of a call has come. */
-  onTurn(frame: WaitFrame): void {
-    this.late.add(frame);
+  /** @internal The timer has fired. */
+  serveAnew(): void {
+    this.stopTimer();
     this.serve();
   }
 
   /**
-   * Starts those whose turn has come, as far as there are tokens. There always are, unless the event loop was held and
-   * many turns come at once: then the others follow in order, as tokens do.
-   *
-   * @internal
+   * Gives those their tokens whose turn has come, as far as there are any. There always are, unless the event loop was
+   * held and many turns have come at once: then the others follow in order, as tokens do.
    */
-  serve(): void {
+  private serve(): void {
     this.refill();
-    stopTimer(this.pace);
-    this.pace = undefined;
-    for (const frame of this.late) {
-      if (this.tokens + this.rounding < 1) {
-        this.pace = startTimer(((1 - this.tokens) * this.options.interval) / this.options.limit, serveLate, this);
-        return;
-      }
+    for (let { first } = this.line; this.isDue(first) && this.tokens + this.rounding >= 1; { first } = this.line) {
       this.tokens -= 1;
-      this.endWait(frame);
-      frame.execution.proceed(frame.at + 1);
+      this.endWait(first);
+      first.grant();
     }
+    this.arm();
   }
 
-  private endWait(frame: WaitFrame): void {
-    const { execution, at } = frame;
-    execution.setFrame(at, undefined);
-    execution.markWaiting(false);
-    this.waiting -= 1;
-    if (this.late.delete(frame) && this.late.size === 0) stopTimer(this.pace);
-    // Turns are there for the sake of calls that wait; without any, the bucket alone decides again.
-    if (this.waiting === 0) this.freeTurns.length = 0;
+  private isDue(waiter: Waiter | undefined): waiter is Waiter {
+    return waiter !== undefined && waiter.turn <= this.countedAt + ROUNDING_MS;
   }
 
-  /** Tokens that no call waits for. */
-  private unpromised(): number {
-    return this.tokens - this.waiting;
+  /** Sets the timer for the first who waits. It may fire a little early, and is set again then. */
+  private arm(): void {
+    const { first } = this.line;
+    if (first === this.timedFor) return;
+
+    this.stopTimer();
+    if (first === undefined) return;
+
+    const servedAt = Math.max(first.turn, this.nextToken());
+    this.timer = startTimer(this.wholeMsUntil(servedAt), serveAnew, this);
+    this.timedFor = first;
   }
 
-  private nextTurn(): number {
-    const { limit, interval } = this.options;
-    if (this.waiting === 0) return this.countedAt + ((1 - this.tokens) * interval) / limit;
+  private stopTimer(): void {
+    stopTimer(this.timer);
+    this.timedFor = undefined;
+  }
 
-    const next = this.freeTurns[0] ?? this.lastTurn + interval / limit;
-    // Turns that have come while the event loop was held are still to be served.
-    return this.late.size === 0 ? next : Math.max(next, this.countedAt + ((1 - this.unpromised()) * interval) / limit);
+  private enqueue(waiter: Waiter, ahead: Waiter | undefined): void {
+    const { execution, at } = waiter;
+    execution.setFrame(at, waiter);
+    this.line.insert(waiter, ahead);
+    this.noteGap(ahead);
+    this.noteGap(waiter);
+    execution.markWaiting(true);
+    this.arm();
+  }
+
+  private endWait(waiter: Waiter): void {
+    const { previous } = waiter;
+    this.line.remove(waiter);
+    this.noteGap(waiter);
+    this.noteGap(previous);
+    waiter.execution.markWaiting(false);
+  }
+
+  /** Keeps in mind whether another call has room between this one and the next. */
+  private noteGap(waiter: Waiter | undefined): void {
+    if (waiter === undefined) return;
+
+    const { turn, next } = waiter;
+    const hasGap = next !== undefined && (next.turn - turn) / this.perToken + this.rounding >= 2;
+    if (hasGap === waiter.hasGap) return;
+
+    waiter.hasGap = hasGap;
+    const place = indexOfFirst(this.gaps, (other) => other.turn <= turn);
+    if (hasGap) this.gaps.splice(place, 0, waiter);
+    else this.gaps.splice(place, 1);
+  }
+
+  /** Those of the tokens that could be spent now without holding up the first who waits, and so anybody who does. */
+  private unneeded(first: Waiter | undefined, tokens: number): number {
+    return Math.min(tokens, this.leftBy(first, tokens));
+  }
+
+  /** How many tokens the first who waits would leave at its turn, if no other call started before. */
+  private leftBy(first: Waiter | undefined, tokens: number): number {
+    return first === undefined ? Infinity : tokens + (first.turn - this.countedAt) / this.perToken - 1;
+  }
+
+  /** Behind whom the next call gets its turn: the first place where there is room, nobody for that before all others. */
+  private nextAhead(): Waiter | undefined {
+    if (this.leftBy(this.line.first, this.tokens) + this.rounding >= 1) return undefined;
+
+    const earliest = this.caughtUpAt();
+    const place = indexOfFirst(this.gaps, ({ next }) => (next!.turn - earliest) / this.perToken + this.rounding < 1);
+    return this.gaps[place - 1] ?? this.line.last;
+  }
+
+  private turnBehind(ahead: Waiter | undefined): number {
+    return ahead === undefined ? this.nextToken() : Math.max(ahead.turn + this.perToken, this.caughtUpAt());
+  }
+
+  private nextToken(): number {
+    return this.countedAt + (1 - this.tokens) * this.perToken;
+  }
+
+  /** When there is a token for another call than those who wait, if their turns are late; now, if not. */
+  private caughtUpAt(): number {
+    const { first, length } = this.line;
+
+    return this.isDue(first) ? this.nextToken() + length * this.perToken : this.countedAt;
+  }
+
+  private wholeMsUntil(moment: number): number {
+    return Math.max(1, Math.ceil(moment - this.countedAt - ROUNDING_MS));
   }
 
   private refill(): void {
-    const time = now() - this.createdAt;
-    const { limit, interval } = this.options;
-    const elapsed = Math.max(0, time - this.countedAt);
-    this.tokens = Math.min(limit, this.tokens + (elapsed * limit) / interval);
-    this.countedAt = time;
-    while ((this.freeTurns[0] ?? Infinity) <= time) this.freeTurns.shift();
+    const time = now();
+    const elapsed = Math.max(0, time - this.clock);
+    this.clock = time;
+    this.countedAt += elapsed;
+    this.tokens = Math.min(this.options.limit, this.tokens + elapsed / this.perToken);
   }
 
   private turnAway(execution: Execution, at: number, retryAfterMs: number): void {
@@ -200,22 +246,59 @@ export class OutboundRateLimitPolicy extends StagePolicy {
 
 brand(OutboundRateLimitPolicy, Symbol.for('holdfast.policy.rate-limit'));
 
-/** Where a turn belongs among others that are in order. */
-function placeOf(turn: number, turns: readonly number[]): number {
-  let [low, high] = [0, turns.length];
+/**
+ * A call that waits for its turn.
+ *
+ * @internal
+ */
+class Waiter implements Linked<Waiter> {
+  readonly execution: Execution;
+  readonly at: number;
+  readonly turn: number;
+  previous: Waiter | undefined = undefined;
+  next: Waiter | undefined = undefined;
+  hasGap = false;
+  isGranted = false;
+  private wake: (waiter: Waiter) => void = goOn;
+
+  constructor(execution: Execution, at: number, turn: number) {
+    this.execution = execution;
+    this.at = at;
+    this.turn = turn;
+    // The call goes on in a continuation of its own, in its caller's async context and not in that of whoever started
+    // the timer.
+    void new Promise<Waiter>((resolve) => (this.wake = resolve)).then(goOn);
+  }
+
+  /** The token is this call's from here on, and goes back if it leaves before it has started. */
+  grant(): void {
+    this.isGranted = true;
+    this.wake(this);
+  }
+}
+
+/** A call that was granted its token goes on, unless it has left meanwhile. */
+function goOn(waiter: Waiter): void {
+  const { execution, at } = waiter;
+  if (execution.frame(at) !== waiter) return;
+
+  // One that has left without telling us is given up when it goes on, and still has its token to give back.
+  if (execution.leftBy() === undefined) execution.setFrame(at, undefined);
+  execution.proceed(at + 1);
+}
+
+function serveAnew(policy: OutboundRateLimitPolicy): void {
+  policy.serveAnew();
+}
+
+/** Where the first of those stands that `holds` is true for, as it is for all behind. */
+function indexOfFirst<T>(items: readonly T[], holds: (item: T) => boolean): number {
+  let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((turns[middle] as number) <= turn) low = middle + 1;
-    else high = middle;
+    if (holds(items[middle] as T)) high = middle;
+    else low = middle + 1;
   }
 
   return low;
-}
-
-function takeTurn(frame: WaitFrame): void {
-  if (frame.execution.frame(frame.at) === frame) frame.policy.onTurn(frame);
-}
-
-function serveLate(policy: OutboundRateLimitPolicy): void {
-  policy.serve();
 }

@@ -40,8 +40,7 @@ export class Started {
 
   /** After each turn; `isOver` when all that is due has happened. */
   check(isOver: boolean): void {
-    if (this.isChecked) return;
-    if (!isOver) return;
+    if (this.isChecked || !isOver) return;
     if (this.settled === undefined) return this.checkPending();
 
     this.isChecked = true;

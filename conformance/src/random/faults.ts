@@ -169,12 +169,7 @@ export const FAULTS: Readonly<Record<InvariantId, (engine: Engine) => Engine>> =
     },
   }),
   'attempt-knows-its-place': (engine) =>
-    executing(engine, ({ run, work, options }) =>
-      run(
-        (attempt) => work(Object.defineProperty(Object.create(attempt) as Attempt, 'attempt', { value: 1 })),
-        options,
-      ),
-    ),
+    executing(engine, ({ run, work, options }) => run((attempt) => work(attemptWith(attempt, 'attempt', 1)), options)),
   'answers-in-time': (engine) => ({
     ...engine,
     fanOut: ((sections, options) =>
@@ -250,12 +245,7 @@ function unlessItThrows<A extends unknown[]>(predicate: (...given: A) => boolean
 }
 
 function callersSignal(work: (attempt: Attempt) => unknown, { signal }: Options): (attempt: Attempt) => unknown {
-  return (attempt) =>
-    work(
-      signal === undefined
-        ? attempt
-        : Object.defineProperty(Object.create(attempt) as Attempt, 'signal', { value: signal }),
-    );
+  return (attempt) => work(signal === undefined ? attempt : attemptWith(attempt, 'signal', signal));
 }
 
 /** The attempt with the signal of a controller that is kept among others. */
@@ -263,5 +253,10 @@ function withSignal(attempt: Attempt, made: AbortController[]): Attempt {
   const controller = new AbortController();
   made.push(controller);
 
-  return Object.defineProperty(Object.create(attempt) as Attempt, 'signal', { value: controller.signal });
+  return attemptWith(attempt, 'signal', controller.signal);
+}
+
+/** The attempt with another value in one place. */
+function attemptWith<K extends keyof Attempt>(attempt: Attempt, name: K, value: Attempt[K]): Attempt {
+  return Object.defineProperty(Object.create(attempt) as Attempt, name, { value });
 }

@@ -96,15 +96,13 @@ function* simplerStarts(start: Start): Generator<Start> {
 function* simplerCalls(call: CallStep): Generator<Start> {
   if (!call.ambient) yield { ...call, ambient: true };
   if (call.stack > 0) yield { ...call, stack: 0 };
-  if (call.works.length > 1) for (const works of fewer(call.works)) if (works.length > 0) yield { ...call, works };
-  for (const works of oneChanged(call.works, simplerWorks)) yield { ...call, works };
+  for (const works of fewerOrSimpler(call.works)) yield { ...call, works };
 }
 
 function* simplerPlainCalls(call: PlainCallStep): Generator<Step> {
   if (call.budget !== undefined) yield { ...call, budget: undefined };
   if (call.signal !== undefined) yield { ...call, signal: undefined };
-  if (call.works.length > 1) for (const works of fewer(call.works)) if (works.length > 0) yield { ...call, works };
-  for (const works of oneChanged(call.works, simplerWorks)) yield { ...call, works };
+  for (const works of fewerOrSimpler(call.works)) yield { ...call, works };
 }
 
 function* simplerAnswers(answer: AnswerStep): Generator<Start> {
@@ -124,6 +122,12 @@ function* simplerAnswers(answer: AnswerStep): Generator<Start> {
     if (section.after.length > 0) yield changed({ after: [] });
     for (const work of simplerWorks(section.work)) yield changed({ work });
   }
+}
+
+/** What attempts do, of which there is at least one. */
+function* fewerOrSimpler(works: readonly Work[]): Generator<readonly Work[]> {
+  for (const some of fewer(works)) if (some.length > 0) yield some;
+  yield* oneChanged(works, simplerWorks);
 }
 
 const PLAIN: Work = { does: 'answer', after: 0, byTimer: true, error: 'down', asks: 'never' };

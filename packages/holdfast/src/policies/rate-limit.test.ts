@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { pass, START, useFakeClock } from '../../test/fake-clock.js';
 import { errorOf, microtasks, outcomeOf, type Outcome } from '../../test/outcome.js';
 import { WatchedController } from '../../test/watched-signal.js';
@@ -13,6 +13,8 @@ import {
 import { EventRecorder } from '../testing/index.js';
 
 useFakeClock();
+// Before the fake clock goes: restored later, its timers would be taken for the real ones.
+afterEach(() => void vi.restoreAllMocks());
 
 const outage = new Error('outage');
 

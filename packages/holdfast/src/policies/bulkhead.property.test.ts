@@ -195,12 +195,12 @@ class ServesTheLastOneFirst extends BulkheadPolicy {
       last?: object;
       first?: object;
       remove(waiter: object): void;
-      push(waiter: object): void;
+      insert(waiter: object, behind: object | undefined): void;
     };
     const { first, last } = queue;
     if (first !== undefined && first !== last) {
       queue.remove(first);
-      queue.push(first);
+      queue.insert(first, last);
     }
     super.release();
   }

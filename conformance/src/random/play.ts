@@ -227,11 +227,11 @@ class Play {
   }
 
   private abort(caller: number, inCallback: number): void {
-    this.watch.inCallback = () => {};
+    this.watch.callback = () => {};
     if (inCallback === 0) return this.leave(caller);
 
     let left = inCallback;
-    this.watch.inCallback = () => {
+    this.watch.callback = () => {
       left -= 1;
       if (left !== 0) return;
 
@@ -300,7 +300,7 @@ class Play {
   /** All work ends, and all time passes that anything waits for. */
   private async runDown(): Promise<void> {
     const { world } = this.stage;
-    this.watch.inCallback = () => {};
+    this.watch.callback = () => {};
     for (let moment = 0; moment < MOST_MOMENTS && this.isBusy(); moment++) {
       this.works.endAll(moment > PATIENT_MOMENTS ? 'what waits' : undefined);
       await world.pass(A_MOMENT_MS);

@@ -5,16 +5,23 @@ import type { World } from './world.js';
 /** Whether a limit's error counts against a breaker, where that is known. */
 export type Blame = 'counts' | 'does not count' | 'unknown';
 
+interface Spent {
+  timers: number;
+  controllers: number;
+}
+
 /** What all models of one execution share: time, what was found, and what was reached. */
 export class Watch {
   readonly violations: Violation[] = [];
   readonly reached = new Set<State>();
   /** Runs in each callback that a user could have written, and each listener. */
-  inCallback: () => void = () => {};
+  callback: () => void = () => {};
   /** How late the timers were that ended something with an error, in milliseconds. */
   readonly lateness = new WeakMap<object, number>();
   private readonly blames = new WeakMap<object, Blame>();
   private readonly startedAt: number;
+  /** What has been spent on what callbacks do, which is nobody's cost but theirs. */
+  private callbackCost: Spent = { timers: 0, controllers: 0 };
 
   constructor(readonly world: World) {
     this.startedAt = world.now;
@@ -22,6 +29,22 @@ export class Watch {
 
   get now(): number {
     return this.world.now;
+  }
+
+  /** What the engine has spent so far of its own accord. */
+  get spent(): Spent {
+    const { timersStarted, controllersMade } = this.world;
+    const { timers, controllers } = this.callbackCost;
+
+    return { timers: timersStarted - timers, controllers: controllersMade - controllers };
+  }
+
+  inCallback(): void {
+    const before = this.spent;
+    this.callback();
+    const { timers, controllers } = this.spent;
+    this.callbackCost.timers += timers - before.timers;
+    this.callbackCost.controllers += controllers - before.controllers;
   }
 
   reach(state: State): void {

@@ -189,7 +189,7 @@ export const RATE_LIMIT: readonly Guarantee[] = [
   guarantee({
     id: 'rate-limit-abort-gives-its-turn-back',
     policy: 'rate limit',
-    sentence: 'The turn of a call that is aborted while it waits goes to the next one.',
+    sentence: 'The turn of a call that is aborted while it waits goes to the next one that comes.',
     seen: 'resilience4j: what was reserved for a call that is interrupted is lost',
     needs: ['rateLimit'],
     check: async ({ library, clock }) => {

@@ -209,6 +209,51 @@ describe('a timer that fires a little early', () => {
   });
 });
 
+describe('code that holds the event loop while it makes calls', () => {
+  it.each([
+    [1, 100, 50],
+    [5, 1_000, 100],
+    [2, 100, 25],
+  ])(
+    'starts no more of them at once than a full bucket has: %d per %d ms, a call each %d ms',
+    async (limit, interval, workMs) => {
+      const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit, interval, maxWait: '1h' }));
+      const { fireDue } = holdTimers();
+      for (let index = 0; index < 20; index++) {
+        call(`${index}`);
+        vi.setSystemTime(Date.now() + workMs);
+      }
+      const heldUntil = Date.now() - START;
+      await microtasks();
+      const startedAfter = (): number => Object.values(starts).filter((at) => at === heldUntil).length;
+      fireDue();
+      await microtasks();
+
+      expect(startedAfter()).toBeGreaterThan(0);
+      expect(startedAfter()).toBeLessThanOrEqual(limit);
+    },
+  );
+
+  it('gives back the tokens of calls that leave before they can start, and no more than the bucket holds', () => {
+    const policy = new OutboundRateLimitPolicy({ limit: 2, interval: 200, maxWait: '1h' });
+    const { call } = startsOf(policy);
+    const { dueIn } = holdTimers();
+    const controller = new AbortController();
+    for (const name of ['a', 'b']) call(name);
+    for (const name of ['c', 'd']) call(name, controller.signal);
+    vi.setSystemTime(START + 1_000);
+    call('e', controller.signal);
+    expect(policy.available).toBe(0);
+
+    controller.abort();
+
+    expect(policy.available).toBe(2);
+    expect(dueIn()).toEqual([]);
+    vi.setSystemTime(START + 2_000);
+    expect(policy.available).toBe(2);
+  });
+});
+
 describe('calls that are given up while they wait', () => {
   it('after their turns have come leave a timer only as long as another one waits for its token', async () => {
     const limit = new OutboundRateLimitPolicy({ limit: 1, interval: 10, maxWait: 30 });
@@ -449,6 +494,13 @@ describe('an outbound rate limit', () => {
       { type: 'rate-limited', policy: 'partner', source: 'fourth', retryAfterMs: 334 },
     ]);
     expect(new OutboundRateLimitPolicy({ limit: 1, interval: 1 }).name).toBe('outbound-rate-limit');
+  });
+
+  it('is refused when a token would come in no time at all', () => {
+    expect(() => new OutboundRateLimitPolicy({ limit: 10, interval: Number.MIN_VALUE })).toThrow(
+      /^interval: 5e-324ms cannot be shared among 10 calls\. Use '1s'\.$/,
+    );
+    expect(new OutboundRateLimitPolicy({ limit: 1, interval: Number.MIN_VALUE }).available).toBe(1);
   });
 
   it('is refilled evenly, token by token, up to its limit', async () => {

@@ -3,7 +3,7 @@ import { now } from '../clock.js';
 import { parseDuration, type Duration } from '../duration.js';
 import { OutboundRateLimitError } from '../errors.js';
 import type { Execution } from '../execution.js';
-import { rejectUnknown, requireCount, requireName, requireObject } from '../options.js';
+import { OptionError, rejectUnknown, requireCount, requireName, requireObject } from '../options.js';
 import { StagePolicy } from '../policy.js';
 import { startTimer, stopTimer, type Timer } from '../timers.js';
 import { WaitingLine, type Linked } from './waiting-line.js';
@@ -35,13 +35,20 @@ export function resolveOutboundRateLimitOptions(options: OutboundRateLimitOption
   requireObject(options, '', "Use { limit: 100, interval: '1s' }.");
   rejectUnknown(options, ['name', 'limit', 'interval', 'maxWait']);
   const { name = 'outbound-rate-limit', limit, interval, maxWait = 0 } = options;
-
-  return {
+  const resolved = {
     name: requireName(name, 'name'),
     limit: requireCount(limit, 'limit', { min: 1 }),
     interval: parseDuration(interval, 'interval', { positive: true }),
     maxWait: parseDuration(maxWait, 'maxWait'),
   };
+  if (resolved.interval / resolved.limit === 0) {
+    throw new OptionError(
+      'interval',
+      `${resolved.interval}ms cannot be shared among ${resolved.limit} calls. Use '1s'.`,
+    );
+  }
+
+  return resolved;
 }
 
 /** Sums of fractions of tokens miss whole numbers by less than this, and by less than this time is worth. */
@@ -60,6 +67,11 @@ export class OutboundRateLimitPolicy extends StagePolicy {
   private readonly perToken: number;
   private readonly rounding: number;
   private tokens: number;
+  /**
+   * Calls that have their token and have not started. Until they do, the bucket has no room for another token in its
+   * place: code that holds the event loop keeps them from starting, and then they would all start at once.
+   */
+  private granted = 0;
   /** Moments are milliseconds since the start, which leaves their fractions exact, and do not follow a clock back. */
   private countedAt = 0;
   private clock = now();
@@ -101,7 +113,7 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     const turn = this.turnBehind(ahead);
     const waitMs = this.wholeMsUntil(turn);
     if (waitMs > this.options.maxWait) this.turnAway(execution, at, waitMs);
-    else this.enqueue(new Waiter(execution, at, turn), ahead);
+    else this.enqueue(new Waiter(this, { execution, at, turn }), ahead);
     return false;
   }
 
@@ -111,10 +123,20 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     if (waiter === undefined) return true;
 
     execution.setFrame(at, undefined);
-    if (waiter.isGranted) this.tokens += 1;
-    else this.endWait(waiter);
+    if (waiter.isGranted) {
+      this.granted -= 1;
+      this.tokens += 1;
+    } else {
+      this.endWait(waiter);
+    }
     this.serve();
     return true;
+  }
+
+  /** @internal A call that was granted its token starts. */
+  onStart(): void {
+    this.refill();
+    this.granted -= 1;
   }
 
   /** @internal The timer has fired. */
@@ -131,6 +153,7 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     this.refill();
     for (let { first } = this.line; this.isDue(first) && this.tokens + this.rounding >= 1; { first } = this.line) {
       this.tokens -= 1;
+      this.granted += 1;
       this.endWait(first);
       first.grant();
     }
@@ -234,7 +257,7 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     const elapsed = Math.max(0, time - this.clock);
     this.clock = time;
     this.countedAt += elapsed;
-    this.tokens = Math.min(this.options.limit, this.tokens + elapsed / this.perToken);
+    this.tokens = Math.min(this.options.limit - this.granted, this.tokens + elapsed / this.perToken);
   }
 
   private turnAway(execution: Execution, at: number, retryAfterMs: number): void {
@@ -252,6 +275,7 @@ brand(OutboundRateLimitPolicy, Symbol.for('holdfast.policy.rate-limit'));
  * @internal
  */
 class Waiter implements Linked<Waiter> {
+  readonly limit: OutboundRateLimitPolicy;
   readonly execution: Execution;
   readonly at: number;
   readonly turn: number;
@@ -261,7 +285,8 @@ class Waiter implements Linked<Waiter> {
   isGranted = false;
   private wake: (waiter: Waiter) => void = goOn;
 
-  constructor(execution: Execution, at: number, turn: number) {
+  constructor(limit: OutboundRateLimitPolicy, { execution, at, turn }: Pick<Waiter, 'execution' | 'at' | 'turn'>) {
+    this.limit = limit;
     this.execution = execution;
     this.at = at;
     this.turn = turn;
@@ -279,11 +304,14 @@ class Waiter implements Linked<Waiter> {
 
 /** A call that was granted its token goes on, unless it has left meanwhile. */
 function goOn(waiter: Waiter): void {
-  const { execution, at } = waiter;
+  const { limit, execution, at } = waiter;
   if (execution.frame(at) !== waiter) return;
 
   // One that has left without telling us is given up when it goes on, and still has its token to give back.
-  if (execution.leftBy() === undefined) execution.setFrame(at, undefined);
+  if (execution.leftBy() === undefined) {
+    execution.setFrame(at, undefined);
+    limit.onStart();
+  }
   execution.proceed(at + 1);
 }
 

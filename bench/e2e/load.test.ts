@@ -58,7 +58,7 @@ describe('An application under load, whose dependency is up, slow, hanging, fail
     'Never do more calls run at the dependency than the bulkhead has slots',
     'A bulkhead that is full has all of its slots at work at the dependency',
     'At rest every slot has been given back, and the abandoned calls are those that the dependency still holds',
-    'The dependency is asked for prices at most 20 times in 1000 ms',
+    'The dependency is never asked for prices more than 20 times and 20 more every 1000 ms',
     'Each answer of a fallback, and each mark on a page, has its event',
     'What was taken on the heap is given back',
     'Sockets and timers are as many as before',

@@ -31,6 +31,9 @@ const record = await run({
   onPhase: ({ condition, answers }) => process.stderr.write(`${condition}: ${answers.length} requests\n`),
 });
 console.log(renderTable(record.phases));
+console.log(
+  'Times are milliseconds. "over budget": by how much the latest answer was later than the budget of its route, below 0 if none was.',
+);
 console.log('');
 
 const verdicts = judge(record);

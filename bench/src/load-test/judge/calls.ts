@@ -103,7 +103,11 @@ export function withinRate(evidence: Evidence): Verdict {
     if (tokens < least) findings.push(`prices ${id}: ${(-tokens).toFixed(1)} more calls than tokens`);
   }
 
-  return { sentence: `The dependency is asked for prices at most ${limit} times in ${interval} ms`, findings };
+  return {
+    sentence: `The dependency is never asked for prices more than ${limit} times and ${limit} more every ${interval} ms`,
+    findings,
+    note: `up to ${RATE_SLACK} calls early, where timers are late`,
+  };
 }
 
 /** What stood in for an answer, or for a part of one, was told of. */
@@ -122,6 +126,10 @@ export function degradedAsTold(evidence: Evidence): Verdict {
       ...(marks <= missing ? [] : [`${marks} marks on pages, ${missing} sections that were told of`]),
       ...(failed <= required ? [] : [`${failed} pages without their product, of which ${required} were told of`]),
     ],
-    note: `${replaced} fallbacks, ${marks} of ${missing} marks, ${failed}/${required} failed pages`,
+    note: [
+      `${replaced} answers of a fallback`,
+      `${marks} marks on pages, and ${missing} events, for pages that failed have theirs as well`,
+      `${failed} pages without their product, and ${required} events`,
+    ].join('; '),
   };
 }

@@ -2,6 +2,7 @@ import type { Row } from '../row.js';
 import { GROUPS, type Group } from '../rows.js';
 import { amount, figure } from '../table.js';
 import { fillIn, tableOf } from './markdown.js';
+import { verdictsOf } from './page.js';
 import { growthTable, libraryTable } from './pivots.js';
 import type { Results } from './results.js';
 
@@ -14,6 +15,7 @@ export function docsPage(page: string, all: readonly Results[], groups: readonly
   const parts: Readonly<Record<string, string>> = {
     measured: measuredWith(all),
     libraries: libraryTable(all, groups),
+    missed: all.map((results) => verdictsOf(results, groups)).join('\n'),
     memory: memoryTable(all, groups),
     growth: growthTable(all, groups),
     applications: resultTable(all, groups, ['NestJS', 'Idempotency']),

@@ -17,9 +17,11 @@ export function reportPage(all: readonly Results[], groups: readonly Group[] = G
   return [
     '# Results of the benches',
     '',
-    "Ratios are our time over the other side's, in one process at the same time: below 1 we take less. Their targets and how they",
-    "are measured are in [the benches' README](README.md); a nanosecond here is none on another machine. `npm run bench --",
-    '--report` measures anew, and writes this page, from the figures in `results/`, and the plots.',
+    "Ratios are our time over the other side's, in one process at the same time: below 1 we take less. A result is the median of",
+    'what pairs of slices gave, and the two times beside it are medians of their own, so one over the other is not quite the result.',
+    "How it is measured, and where what misses its target spends its time, is in [the benches' README](README.md); a nanosecond here",
+    'is another one on another machine. `npm run bench -- --report` measures anew, and writes this page, from the figures in',
+    '`results/`, and the plots.',
     '',
     sittings.table(),
     '',
@@ -86,7 +88,8 @@ class Sittings {
   }
 }
 
-function verdictsOf({ rows }: Results, groups: readonly Group[]): string {
+/** How many targets are met on a Node, and which are not, as an item of a list. */
+export function verdictsOf({ rows }: Results, groups: readonly Group[]): string {
   const [{ sitting: { node } } = { sitting: { node: '' } }] = rows.values();
   const judged = groups
     .flatMap((group) => group.rows)

@@ -14,7 +14,7 @@ const [NODE = 0] = process.versions.node.split('.').map(Number);
 export function absence({ name, leastNode = 0 }: Library): string | undefined {
   if (NODE >= leastNode) return undefined;
 
-  return `${name} needs Node ${leastNode}, and this is ${process.versions.node}.`;
+  return `Left out, since this is Node ${process.versions.node}: ${name} (Node ${leastNode} or newer).`;
 }
 
 /** Ours first. */

@@ -21,6 +21,8 @@ export function pageOf(rows, listed) {
     '`npm run mutation` writes this page: what becomes of the tests when one thing in a file is changed. A noticed mutant fails a',
     'test, or never ends; a listed one survives, for a reason given below. `CONTRIBUTING.md` says how to run it.',
     '',
+    `It covers ${files.length} files of the engine: policies, deadlines and sections. Files that have no row are not mutated.`,
+    '',
     table(
       ['File', 'Score', 'Mutants', 'Noticed', 'of these endless', 'Listed', 'Unlisted', 'Date'],
       [
@@ -29,14 +31,22 @@ export function pageOf(rows, listed) {
       ],
     ),
     '',
-    `Versions: ${[...new Set(scores.map(({ node, stryker, vitest }) => `Node ${node}, Stryker ${stryker}, Vitest ${vitest}`))].join('; ')}.`,
+    `Each row is of the last run of its file: ${versionsOf(scores)}.`,
     '',
     '## Listed survivors',
     '',
-    'No caller can tell these from the original.',
+    'What a caller gets is the same with each of these. Some take more memory or time, where the reason says so.',
     '',
     ...files.flatMap((file) => sectionOf(file, listed)),
   ].join('\n');
+}
+
+/** @param {Row[]} scores */
+function versionsOf(scores) {
+  const texts = scores.map(({ node, stryker, vitest }) => `Node ${node}, Stryker ${stryker} and Vitest ${vitest}`);
+  const filesWith = (/** @type {string} */ text) => texts.filter((each) => each === text).length;
+
+  return [...new Set(texts)].map((text) => `${filesWith(text)} with ${text}`).join('; ');
 }
 
 /**

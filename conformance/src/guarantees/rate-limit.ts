@@ -243,7 +243,7 @@ export const RATE_LIMIT: readonly Guarantee[] = [
   guarantee({
     id: 'rate-limit-has-no-edges',
     policy: 'rate limit',
-    sentence: 'No burst of twice the limit fits across the edge of an interval.',
+    sentence: 'Across the edge of an interval a fifth of one lets through a fifth more than the limit, not twice as much.',
     seen: 'p-queue: with fixed intervals the end of one and the start of the next are spent together',
     needs: ['rateLimit'],
     check: async ({ library, clock }) => {

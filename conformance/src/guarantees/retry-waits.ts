@@ -254,7 +254,7 @@ export const RETRY_WAITS: readonly Guarantee[] = [
       [
         'nonsense',
         ['soon', '', '-1', '-5'],
-        'that is none',
+        'that means nothing',
         'HTTP clients: a wait of NaN, which a timer takes for none',
       ],
     ] as const

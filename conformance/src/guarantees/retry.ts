@@ -96,7 +96,7 @@ export const RETRY: readonly Guarantee[] = [
   guarantee({
     id: 'retry-asks-about-every-error',
     policy: 'retry',
-    sentence: 'An error that is not worth it ends the retries, also when those before it were.',
+    sentence: 'An error that is not worth another attempt ends the retries, also when those before it were.',
     seen: 'retry helpers that classify the first failure only',
     needs: ['retry'],
     check: async ({ library, clock }) => {

@@ -243,7 +243,7 @@ export const RATE_LIMIT: readonly Guarantee[] = [
   guarantee({
     id: 'rate-limit-has-no-edges',
     policy: 'rate limit',
-    sentence: 'Across the edge of an interval a fifth of one lets through a fifth more than the limit, not twice as much.',
+    sentence: 'Across the edge of an interval a fifth of one lets a fifth more through than the limit, not twice it.',
     seen: 'p-queue: with fixed intervals the end of one and the start of the next are spent together',
     needs: ['rateLimit'],
     check: async ({ library, clock }) => {

@@ -234,6 +234,21 @@ describe('code that holds the event loop while it makes calls', () => {
     },
   );
 
+  it('gains no token from the time in which a call that has its own cannot start', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 1, interval: 100, maxWait: '1h' }));
+    const { fireDue, dueIn } = holdTimers();
+    for (const name of ['a', 'b', 'c']) call(name);
+    vi.setSystemTime(START + 100);
+    call('d');
+    vi.setSystemTime(START + 1_000);
+    await microtasks();
+    fireDue();
+    await microtasks();
+
+    expect(starts).toEqual({ a: 0, b: 1_000 });
+    expect(dueIn()).toEqual([100]);
+  });
+
   it('gives back the tokens of calls that leave before they can start, and no more than the bucket holds', () => {
     const policy = new OutboundRateLimitPolicy({ limit: 2, interval: 200, maxWait: '1h' });
     const { call } = startsOf(policy);
@@ -500,6 +515,7 @@ describe('an outbound rate limit', () => {
     expect(() => new OutboundRateLimitPolicy({ limit: 10, interval: Number.MIN_VALUE })).toThrow(
       /^interval: 5e-324ms cannot be shared among 10 calls\. Use '1s'\.$/,
     );
+    expect(() => new OutboundRateLimitPolicy({ limit: 1, interval: 0 })).toThrow(/^interval: .*greater than 0/);
     expect(new OutboundRateLimitPolicy({ limit: 1, interval: Number.MIN_VALUE }).available).toBe(1);
   });
 

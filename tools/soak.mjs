@@ -12,6 +12,14 @@ const SOAKS = {
 };
 
 const given = process.argv.slice(2);
+if (given[0] === '--help') {
+  console.log(`npm run soak -- NAME, which is one of ${Object.keys(SOAKS).join(', ')}; page when there is none.`);
+  console.log(
+    'What follows are options of that program, which says which it has when it gets one that it does not know.',
+  );
+  process.exit();
+}
+
 const name = given[0] === undefined || given[0].startsWith('-') ? 'page' : String(given.shift());
 const soak = SOAKS[name];
 if (soak === undefined) {

@@ -37,8 +37,16 @@ describe('the command line', () => {
     expect(readCommandLine(['--report', '--case', 'retry'])).toMatchObject({ quick: false, report: true });
   });
 
-  it('refuses a case that it does not know, with those that it does', () => {
-    expect(() => readCommandLine(['--case', 'retires'])).toThrow(/no case "retires"\. Known: retry, circuit-breaker/);
+  it('refuses a case that it does not know, with the families that there are', () => {
+    expect(() => readCommandLine(['--case', 'retires'])).toThrow(
+      /no case "retires"\. Known are families: retry, circuit, (?:\w+, )+home\.$/,
+    );
+  });
+
+  it('refuses a case that it does not know in a family that it does, with the cases of that', () => {
+    expect(() => readCommandLine(['--case', 'names-5'])).toThrow(
+      /no case "names-5"\. Known: names-100, names-10000, names-by-hand-100, names-by-hand-10000\.$/,
+    );
   });
 
   it('refuses an unknown option', () => {

@@ -91,12 +91,22 @@ function pickRows(wanted: readonly string[] | undefined): readonly Row[] {
 
   for (const id of wanted) {
     if (!ROWS.some((row) => matches(row, id))) {
-      throw new TypeError(`--case: there is no case "${id}". Known: ${ROWS.map((row) => row.id).join(', ')}.`);
+      throw new TypeError(`--case: there is no case "${id}". ${knownNear(id)}`);
     }
   }
 
   return ROWS.filter((row) => wanted.some((id) => matches(row, id)));
 }
+
+/** Those of the family that it looks like one of; of another, the families, for there are more than a hundred cases. */
+function knownNear(id: string): string {
+  const near = ROWS.filter((row) => familyOf(row.id) === familyOf(id)).map((row) => row.id);
+  if (near.length > 0) return `Known: ${near.join(', ')}.`;
+
+  return `Known are families: ${[...new Set(ROWS.map((row) => familyOf(row.id)))].join(', ')}.`;
+}
+
+const familyOf = (id: string): string => id.replace(/-.*/, '');
 
 /** An exact id wins: `timeout` is not also `timeout-signal`. */
 function matches(row: Row, id: string): boolean {

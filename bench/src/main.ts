@@ -1,6 +1,6 @@
 import { readOrExit } from '../../tools/command-line/command-line.mjs';
 import { readCommandLine, type Command } from './command-line.js';
-import { measuredNode, reportedNodes } from './measured-node.js';
+import { nodesOf } from './measured-node.js';
 import { rewriteReport, writeReport } from './report/write.js';
 import type { Row } from './row.js';
 import { runRow, type RunResult } from './run-row.js';
@@ -53,8 +53,7 @@ class Measuring {
  * Runs of all rows in turn rather than all runs of one: a bad minute of the machine hits one run of many rows, and of
  * all Nodes.
  */
-async function measure(command: Command): Promise<readonly Outcome[]> {
-  const nodes = command.report ? reportedNodes() : [measuredNode()];
+async function measure(command: Command, nodes: readonly string[]): Promise<readonly Outcome[]> {
   const measurings = nodes.map((execPath) => new Measuring(command, execPath));
   const most = Math.max(...command.rows.map((row) => command.effortOf(row).runs));
   for (let run = 1; run <= most; run++) {
@@ -86,7 +85,8 @@ async function main(): Promise<void> {
   const command = readOrExit(readCommandLine);
   if (command.rewrite) return rewriteReport();
 
-  const outcomes = await measure(command);
+  const nodes = readOrExit(() => nodesOf(command));
+  const outcomes = await measure(command, nodes);
   for (const outcome of outcomes) tell(outcome);
   if (command.report) await writeReport(outcomes, command);
 }

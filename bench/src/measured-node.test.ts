@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { measuredNode, reportedNodes } from './measured-node.js';
+import { measuredNode, nodesOf, reportedNodes } from './measured-node.js';
 
 describe('measured processes', () => {
   it.each([
@@ -13,6 +13,18 @@ describe('measured processes', () => {
     ],
   ])('run on %s', (_which, environment, node) => {
     expect(measuredNode(environment)).toBe(node);
+  });
+});
+
+describe('a command', () => {
+  it('measures nothing where BENCH_NODE leads to nothing', () => {
+    const environment = { BENCH_NODE: '/nonexistent' };
+
+    expect(() => nodesOf({ report: false }, environment)).toThrow(
+      new TypeError('BENCH_NODE: there is no /nonexistent.'),
+    );
+    expect(() => nodesOf({ report: true }, environment)).toThrow(TypeError);
+    expect(nodesOf({ report: false }, { BENCH_NODE: process.execPath })).toEqual([process.execPath]);
   });
 });
 

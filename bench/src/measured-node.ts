@@ -26,6 +26,22 @@ export function reportedNodes(
   return isChosen || majorOf(version) === 24 || !existsSync(NODE_24) ? [node] : [node, NODE_24];
 }
 
+/**
+ * The Nodes that a command measures.
+ *
+ * @throws TypeError when `BENCH_NODE` leads to nothing.
+ */
+export function nodesOf(
+  { report }: { readonly report: boolean },
+  environment: NodeJS.ProcessEnv = process.env,
+): readonly string[] {
+  const nodes = report ? reportedNodes(environment) : [measuredNode(environment)];
+  const missing = nodes.find((node) => !existsSync(node));
+  if (missing === undefined) return nodes;
+
+  throw new TypeError(`BENCH_NODE: there is no ${missing}.`);
+}
+
 /** As in 20 of 20.19.0. */
 export function majorOf(version: string): number {
   return Number.parseInt(version, 10);

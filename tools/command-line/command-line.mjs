@@ -18,9 +18,10 @@ export function readOptions(config) {
     return parseArgs(config);
   } catch (error) {
     // What Node says after that is how to pass on what looks like an option.
-    const [wrong] = /** @type {Error} */ (error).message.split(/\.\s/);
+    const [wrong = ''] = /** @type {Error} */ (error).message.split(/\.\s/);
+    const plain = wrong.replace('argument is ambiguous', 'has no value: what follows begins with a dash');
     const known = Object.keys(config.options ?? {}).map((name) => `--${name}`);
-    throw new TypeError(`${wrong}. Known options: ${known.join(', ')}.`, { cause: error });
+    throw new TypeError(`${plain}. Known options: ${known.join(', ')}.`, { cause: error });
   }
 }
 

@@ -16,7 +16,8 @@ describe('A command line', () => {
   it.each([
     [['--nope', '1'], `Unknown option '--nope'. ${KNOWN}`],
     [['--case'], `Option '--case <value>' argument missing. ${KNOWN}`],
-    [['--case', '--quick'], `Option '--case' argument is ambiguous. ${KNOWN}`],
+    [['--case', '-1'], `Option '--case' has no value: what follows begins with a dash. ${KNOWN}`],
+    [['--case', '--quick'], `Option '--case' has no value: what follows begins with a dash. ${KNOWN}`],
     [['--quick=yes'], `Option '--quick' does not take an argument. ${KNOWN}`],
     [['nope'], `Unexpected argument 'nope'. ${KNOWN}`],
   ])('of %j is refused in one line, with the options that there are', (args, message) => {
@@ -46,6 +47,15 @@ describe('A command line', () => {
     expect(readOneOf('case', 'b', ['a', 'b'])).toBe('b');
     expect(readOneOf('case', undefined, ['a', 'b'])).toBeUndefined();
     expect(() => readOneOf('case', 'c', ['a', 'b'])).toThrow(new TypeError('--case: expected one of a, b, got "c".'));
+  });
+});
+
+describe('The long runs', () => {
+  it('are named by --help', () => {
+    const { status, stdout } = spawnSync(process.execPath, [pathTo('tools/soak.mjs'), '--help'], { encoding: 'utf8' });
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^npm run soak -- NAME, which is one of page, idempotency, executions;/);
   });
 });
 

@@ -48,6 +48,7 @@ async function playMany(campaign: Campaign, range: Range): Promise<boolean> {
 
   const { lines, missed } = campaign.coverage;
   const pace = `${(executions / secondsSo()).toFixed(0)} a second, ${heap()}`;
+  console.log('Of all executions, so many reached:');
   console.log(lines.join('\n'));
   console.log(`${executions} executions from seed ${seed} on, ${pace}. Everything holds.`);
   if (executions < ENOUGH_FOR_COVERAGE || missed.length === 0) return true;

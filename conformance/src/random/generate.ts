@@ -1,4 +1,5 @@
 import { Draws } from './draws.js';
+import { mostWorksOf, withoutNested } from './extent.js';
 import type {
   AnswerStep,
   CallStep,
@@ -26,9 +27,12 @@ const VERY_LONG_MS = 2 ** 31 + 5;
 const PASSING_MS = [0, 0, 1, 1, 3, 3, 5, 5, 8, 8, 13, 13, 30, 30, 70, VERY_LONG_MS];
 /** How deep work starts work. */
 const DEEPEST = 2;
+/** How often a step may perform work before its work starts nothing more: retries in retries in retries have no end. */
+export const MOST_WORKS = 1_000;
+
 class Generator {
-  private policies: PolicyRecipe[] = [];
-  private stacks: StackRecipe[] = [];
+  policies: readonly PolicyRecipe[] = [];
+  stacks: readonly StackRecipe[] = [];
   private stages: PolicyRecipe[] = [];
 
   constructor(private readonly draws: Draws) {}
@@ -145,13 +149,17 @@ class Generator {
     const { draws } = this;
     const kind = draws.below(100);
     if (kind < 15 && this.stages.length > 0) return this.plainCall();
-    if (kind < 48) return this.start(0);
+    if (kind < 48) return this.bounded(this.start(0));
     if (kind < 78) return { kind: 'pass', ms: draws.pick(PASSING_MS) };
     if (kind < 82) return { kind: 'stall', ms: draws.pick([20, 51, 90]) };
     if (kind < 86) return { kind: 'step the wall clock', ms: draws.pick([-3_600_000, -40, 25, 3_600_000]) };
     if (kind >= 97) return { kind: draws.pick(['trip', 'reset']), policy: draws.below(this.policies.length) };
 
     return { kind: 'abort', caller: draws.below(CALLERS), inCallback: draws.chance(70) ? 0 : draws.from(1, 3) };
+  }
+
+  private bounded(start: Start): Start {
+    return mostWorksOf(start, this) > MOST_WORKS ? withoutNested(start) : start;
   }
 
   private start(depth: number): Start {

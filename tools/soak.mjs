@@ -1,5 +1,6 @@
 // Long runs, each a program of its own: `npm run soak` for the one of pages, `npm run soak -- NAME` for another.
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const AN_HOUR_S = '3600';
@@ -8,7 +9,10 @@ const TEN_MILLION = '10000000';
 const SOAKS = {
   page: { file: 'bench/dist/load/soak.js', args: [] },
   idempotency: { file: 'packages/idempotency/proof/dist/main.js', args: ['--seconds', AN_HOUR_S, '--times', '3'] },
-  executions: { file: 'conformance/dist/random/main.js', args: ['--executions', TEN_MILLION] },
+  executions: {
+    file: 'conformance/dist/random/main.js',
+    args: ['--executions', TEN_MILLION, '--processes', String(availableParallelism())],
+  },
 };
 
 const given = process.argv.slice(2);

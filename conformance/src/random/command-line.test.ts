@@ -11,14 +11,20 @@ const OTHER_FILE = fileURLToPath(new URL('../../package.json', import.meta.url))
 
 describe('The command line of random executions', () => {
   it('asks for 20,000 from a seed that is drawn, when it says nothing', () => {
-    const { executions, seed, scenario } = readCommandLine([]);
+    const { seed, ...others } = readCommandLine([]);
 
-    expect({ executions, scenario }).toEqual({ executions: 20_000, scenario: undefined });
+    expect(others).toEqual({ executions: 20_000, processes: 1, scenario: undefined });
     expect(Number.isInteger(seed)).toBe(true);
   });
 
   it('may say how many, and from which seed on', () => {
     expect(readCommandLine(['--executions', '1', '--seed', '4711'])).toMatchObject({ executions: 1, seed: 4711 });
+  });
+
+  it('may share them between processes, of which each has one to play', () => {
+    expect(readCommandLine(['--executions', '3', '--processes', '2'])).toMatchObject({ processes: 2 });
+    expect(readCommandLine(['--executions', '3', '--processes', '4'])).toMatchObject({ processes: 3 });
+    expect(() => readCommandLine(['--processes', '0'])).toThrow(/^--processes/);
   });
 
   it('takes a scenario as it was printed', () => {

@@ -8,6 +8,8 @@ export interface Command {
   readonly executions: number;
   /** That of the first; the others have those that follow. */
   readonly seed: number;
+  /** How many processes share them. */
+  readonly processes: number;
   /** The only one that is played, when there is one. */
   readonly scenario: Scenario | undefined;
 }
@@ -37,7 +39,8 @@ function isScenario(value: unknown): value is Scenario {
 }
 
 /**
- * `--executions`, `--seed` and `--scenario`: 20,000 executions from any seed on, when nothing is asked for.
+ * `--executions`, `--seed`, `--processes` and `--scenario`: 20,000 executions from any seed on in this process, when
+ * nothing is asked for.
  *
  * @throws TypeError naming the option.
  */
@@ -47,13 +50,16 @@ export function readCommandLine(args: readonly string[]): Command {
     options: {
       executions: { type: 'string', default: '20000' },
       seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
+      processes: { type: 'string', default: '1' },
       scenario: { type: 'string' },
     },
   });
   const { scenario } = values;
+  const executions = readWholeNumber('executions', values.executions, { least: 1 });
 
   return {
-    executions: readWholeNumber('executions', values.executions, { least: 1 }),
+    executions,
+    processes: Math.min(executions, readWholeNumber('processes', values.processes, { least: 1 })),
     seed: readWholeNumber('seed', values.seed, { least: 0 }),
     scenario: scenario === undefined ? undefined : scenarioIn(scenario),
   };

@@ -33,18 +33,35 @@ export type State = (typeof STATES)[number];
 
 export const LEAST_PERCENT = 1;
 
+/** In how many of so many executions each state was reached. */
+export interface Counts {
+  readonly executions: number;
+  readonly reached: Readonly<Record<State, number>>;
+}
+
 /** In how many executions each state was reached. */
 export class Coverage {
-  executions = 0;
-  private readonly counts = new Map<State, number>(STATES.map((state) => [state, 0]));
+  private executions = 0;
+  private readonly reached = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+
+  /** As they are now; they go on counting. */
+  get counts(): Counts {
+    return { executions: this.executions, reached: this.reached };
+  }
 
   add(reached: ReadonlySet<State>): void {
     this.executions += 1;
-    for (const state of reached) this.counts.set(state, (this.counts.get(state) ?? 0) + 1);
+    for (const state of reached) this.reached[state] += 1;
+  }
+
+  /** Counts what was counted elsewhere. */
+  addAll({ executions, reached }: Counts): void {
+    this.executions += executions;
+    for (const state of STATES) this.reached[state] += reached[state];
   }
 
   percentOf(state: State): number {
-    return ((this.counts.get(state) ?? 0) * 100) / Math.max(1, this.executions);
+    return (this.reached[state] * 100) / Math.max(1, this.executions);
   }
 
   /** States that too few executions have reached. */

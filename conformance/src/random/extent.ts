@@ -33,6 +33,8 @@ export function withoutNested(start: Start): Start {
     : { ...start, sections: start.sections.map((section) => ({ ...section, work: startingNothing(section.work) })) };
 }
 
-function startingNothing({ starts, waits, ...work }: Work): Work {
-  return starts === undefined ? work : { ...work, does: 'resolve' };
+function startingNothing(work: Work): Work {
+  const { starts, after, byTimer, error, asks } = work;
+
+  return starts === undefined ? work : { does: 'resolve', after, byTimer, error, asks };
 }

@@ -1,7 +1,10 @@
 // Removes what was built, so that no output of a renamed source is left to be published.
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { readOptions, readOrExit } from './command-line/command-line.mjs';
 import { pathTo } from './readme.mjs';
+
+readOrExit((args) => readOptions({ args: [...args], options: {} }));
 
 const { workspaces } = JSON.parse(readFileSync(pathTo('package.json'), 'utf8'));
 const built = [

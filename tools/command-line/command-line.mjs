@@ -21,7 +21,8 @@ export function readOptions(config) {
     const [wrong = ''] = /** @type {Error} */ (error).message.split(/\.\s/);
     const plain = wrong.replace('argument is ambiguous', 'has no value: what follows begins with a dash');
     const known = Object.keys(config.options ?? {}).map((name) => `--${name}`);
-    throw new TypeError(`${plain}. Known options: ${known.join(', ')}.`, { cause: error });
+    const options = known.length === 0 ? 'There are none' : `Known options: ${known.join(', ')}`;
+    throw new TypeError(`${plain}. ${options}.`, { cause: error });
   }
 }
 

@@ -64,6 +64,7 @@ describe('A program that cannot read its command line', () => {
     ['tools/mutation/run.mjs', ['--nope'], "Unknown option '--nope'. Known options: --again, --judge."],
     ['tools/mutation/run.mjs', ['nope.ts'], 'nope.ts: expected files within packages/holdfast/src/.'],
     ['tools/api-report.mjs', ['--nope'], "Unknown option '--nope'. Known options: --check."],
+    ['tools/docs/sync.mjs', ['--nope'], "Unknown option '--nope'. There are none."],
     [
       'tools/api-report.mjs',
       ['nope'],

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readCommandLine } from './command-line.js';
 
 describe('The command line of the load', () => {
@@ -9,7 +11,21 @@ describe('The command line of the load', () => {
   it('may say how long, in which order, with which fault, and where the results go', () => {
     const args = ['--seconds', '300', '--seed', '7', '--fault', 'cuts-late', '--plot', 'load.svg', '--write'];
 
-    expect(readCommandLine(args)).toEqual({ seed: 7, seconds: 300, fault: 'cuts-late', plot: 'load.svg', write: true });
+    vi.stubEnv('INIT_CWD', undefined);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const plot = join(process.cwd(), 'load.svg');
+
+    expect(readCommandLine(args)).toEqual({ seed: 7, seconds: 300, fault: 'cuts-late', plot, write: true });
+  });
+
+  it('goes by the folder where it was called, and refuses a plot in one that is not there', () => {
+    vi.stubEnv('INIT_CWD', tmpdir());
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    expect(readCommandLine(['--plot', 'load.svg']).plot).toBe(join(tmpdir(), 'load.svg'));
+    expect(() => readCommandLine(['--plot', 'nowhere/load.svg'])).toThrow(
+      new TypeError('--plot: expected a file in a folder that is there, got "nowhere/load.svg".'),
+    );
   });
 
   it.each(['5', '601', '7.5', 'long', ''])('refuses "%s" seconds', (seconds) => {

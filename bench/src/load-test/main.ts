@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { readOrExit } from '../../../tools/command-line/command-line.mjs';
 import { readCommandLine } from './command-line.js';
 import { judge } from './judge/judge.js';
@@ -43,8 +42,7 @@ for (const verdict of verdicts) {
   const more = verdict.findings.length - MOST_SHOWN;
   if (more > 0) console.log(`         and ${more} more`);
 }
-// npm starts programs in the folder of their package, and says where it was called.
-if (plot !== undefined) writeFileSync(resolve(process.env.INIT_CWD ?? '.', plot), drawRun(record));
+if (plot !== undefined) writeFileSync(plot, drawRun(record));
 const isRight = verdicts.every((verdict) => holds(verdict) && (verdict.excused ?? 0) === 0);
 if (write && isRight) {
   writeFileSync(PLOT, drawRun(record));

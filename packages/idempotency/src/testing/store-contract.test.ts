@@ -120,8 +120,8 @@ describe('The contract of stores, under a clock moved by hand', () => {
 });
 
 describe('The contract of stores, in real time', () => {
-  it('is kept by the store in memory', { timeout: 15_000 }, async () => {
-    const cases = idempotencyStoreContract(() => new InMemoryIdempotencyStore(), { concurrent: true, lockTime: '1s' });
+  it('is kept by the store in memory', { timeout: 30_000 }, async () => {
+    const cases = idempotencyStoreContract(() => new InMemoryIdempotencyStore(), { concurrent: true, lockTime: '2s' });
 
     await Promise.all(cases.map(({ run }) => run()));
   });

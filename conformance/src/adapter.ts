@@ -61,7 +61,7 @@ export interface BreakerSpec {
   readonly probes: number;
   /** Which errors count; the others count neither way. Default: all. */
   readonly recordIf?: (error: unknown) => boolean;
-  /** A call of at least this many milliseconds is a slow one; above the rate of these the breaker opens too. */
+  /** A call of at least this many milliseconds is a slow one; at the rate of these, in percent, the breaker opens too. */
   readonly slow?: { readonly ms: number; readonly rate: number };
 }
 
@@ -99,6 +99,8 @@ export interface Adapter {
   readonly settings?: Readonly<Partial<Record<Feature, string>>>;
   /** It takes the signal of a caller. Left out where callers leave in another way, which an adapter does for them. */
   readonly signals?: true;
+  /** It tells the state of its breakers. Left out where an adapter has to look into what the library keeps for itself. */
+  readonly states?: true;
   retry?(spec: RetrySpec): Policy;
   timeout?(ms: number): Policy;
   breaker?(spec: BreakerSpec): BreakerPolicy;

@@ -10,6 +10,7 @@ export const idle: Required<Adapter> = {
   version: '0.0.0',
   settings: {},
   signals: true,
+  states: true,
   retry: policy,
   timeout: policy,
   breaker: () => ({ ...policy(), state: () => 'closed', onState: () => {}, callsInWindow: () => undefined }),

@@ -101,6 +101,7 @@ export const cockatiel: Adapter = {
     wrap: 'wrap',
   },
   signals: true,
+  states: true,
   retry: retryPolicy,
   // Aggressive rejects at the limit; cooperative waits for the work. A body stays readable only with abortOnReturn off.
   timeout: (ms) => new Cockatiel(timeout(ms, { strategy: TimeoutStrategy.Aggressive, abortOnReturn: false })),

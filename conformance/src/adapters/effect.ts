@@ -99,11 +99,8 @@ function breaker(spec: BreakerSpec): BreakerPolicy {
     return error instanceof NoPermit || recordIf?.(error) === false ? CircuitBreaker.ignored : CircuitBreaker.failure();
   };
   return Object.assign(new EffectPolicy((effect) => made.execute(effect, { key: KEY, classify })), {
-    state: () => {
-      const state = Effect.runSync(made.state(KEY));
-      // It reads open until the next call, and tells by a rest of zero that its time is over.
-      return state._tag === 'Open' && Duration.isZero(state.retryAfter) ? 'half-open' : STATES[state._tag];
-    },
+    // As it is documented: past its time it reads open until the next call.
+    state: () => STATES[Effect.runSync(made.state(KEY))._tag],
     onState: (listener: (state: 'closed' | 'open' | 'half-open') => void) =>
       void Effect.runFork(Stream.runForEach(made.transitions, ({ to }) => Effect.sync(() => listener(STATES[to])))),
   });
@@ -122,7 +119,8 @@ class EffectBulkhead extends EffectPolicy implements BulkheadPolicy {
           return Effect.fail(new NotOffered('the queue of its semaphore has no bound'));
         }
 
-        const counted = this.counting('active', effect);
+        // Interruption waits for no promise: a slot would be free while its work runs on. With this its caller waits instead.
+        const counted = this.counting('active', Effect.uninterruptible(effect));
         // Without a queue the call is not to wait.
         const limited = queue > 0 ? semaphore.withPermit(counted) : atOnce(semaphore, counted);
         return this.counting('inside', limited);
@@ -202,14 +200,15 @@ export const effect: Adapter = {
   settings: {
     retry: 'Effect.retry with Schedule.min of exponential and spaced, before and after Schedule.jittered, times, while',
     timeout: 'Effect.timeout; runPromise with the caller’s signal',
-    breaker:
-      'CircuitBreaker.rate of the last calls, classify: what is not recorded is ignored; open with a retryAfter of zero is half-open',
-    bulkhead: 'Semaphore: withPermit, and withPermitsIfAvailable where there is no queue',
+    breaker: 'CircuitBreaker.rate of the last calls, classify: what is not recorded is ignored',
+    bulkhead:
+      'Semaphore: withPermit, and withPermitsIfAvailable where there is no queue; Effect.uninterruptible around the work',
     rateLimit: 'RateLimiter with token-bucket, onExceeded fail or delay',
     fallback: 'Effect.catchIf',
     wrap: 'composition of effects',
   },
   signals: true,
+  states: true,
   retry,
   timeout: (ms) => new EffectPolicy((work) => Effect.timeout(work, Duration.millis(ms))),
   breaker,

@@ -60,6 +60,7 @@ export const holdfast: Required<Adapter> = {
   version: installedVersion('holdfast'),
   settings: {},
   signals: true,
+  states: true,
   retry: (spec) => retry(spec),
   timeout: (ms) => new OwnPolicy(new TimeoutPolicy({ timeout: ms })),
   breaker: (spec) => {

@@ -94,6 +94,7 @@ export const opossum: Adapter = {
     fallback: 'fallback, errorFilter',
     wrap: 'circuits in circuits',
   },
+  states: true,
   timeout: (ms) =>
     new CircuitTimeout(
       // Renewed when the circuit changes its state; it makes no other one for a call.

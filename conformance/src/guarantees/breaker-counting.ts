@@ -321,7 +321,7 @@ export const BREAKER_COUNTING: readonly Guarantee[] = [
   guarantee({
     id: 'breaker-counts-slow-successes',
     policy: 'breaker',
-    sentence: 'Calls that succeed, but slowly, open it above their rate.',
+    sentence: 'Calls that succeed, but slowly, open it at their rate.',
     seen: 'hand-written breakers: a dependency that answers just within every timeout counts as healthy',
     needs: ['breaker'],
     check: async ({ library, clock }) => {

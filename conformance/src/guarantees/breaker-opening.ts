@@ -104,7 +104,7 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     policy: 'breaker',
     sentence: 'It refuses until its time is over, and not for longer because it was asked.',
     seen: 'hand-written breakers: each refused call moves the time of the next attempt',
-    needs: ['breaker', 'refusal'],
+    needs: ['breaker'],
     check: async (stage) => {
       const breaker = await opened(stage);
       const manual = new Manual();
@@ -135,7 +135,7 @@ export const BREAKER_OPENING: readonly Guarantee[] = [
     policy: 'breaker',
     sentence: 'When its time is over its state reads half-open, without a call.',
     seen: 'cockatiel: the state reads open for as long as nobody calls, and the health check stays red',
-    needs: ['breaker'],
+    needs: ['breaker', 'states'],
     check: async (stage) => {
       const breaker = await opened(stage);
       await stage.clock.tick(BREAKER.openMs - 1);

@@ -233,7 +233,7 @@ export const TIMEOUT: readonly Guarantee[] = [
     policy: 'timeout',
     sentence: 'Setting the wall clock an hour ahead, or back, neither shortens nor lengthens a limit.',
     seen: 'limits kept as a moment of the wall clock: a correction of the clock ends them, or holds them up',
-    needs: ['timeout', 'isTimeout'],
+    needs: ['timeout'],
     check: async ({ library, clock }) => {
       for (const hours of [1, -1]) {
         const call = observe(library.timeout(LIMIT_MS).run(hanging));

@@ -164,7 +164,7 @@ export const WRAP: readonly Guarantee[] = [
     policy: 'wrap',
     sentence: 'A policy can be part of several wraps: each of them keeps to its own parts.',
     seen: 'wraps that write the next policy into the one before: the wrap made last wins',
-    needs: ['retry', 'timeout', 'wrap', 'isTimeout'],
+    needs: ['retry', 'timeout', 'wrap'],
     check: async ({ library, clock }) => {
       const retry = library.retry({ attempts: 1, backoff: PAUSE });
       const quick = library.wrap(retry, library.timeout(LIMIT_MS));

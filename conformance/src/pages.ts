@@ -1,7 +1,7 @@
 import { BY_FILE } from './guarantees/index.js';
 import type { Guarantee } from './guarantee.js';
 import { INVARIANTS } from './random/invariants.js';
-import { reasons, summary, table, type LibraryResults } from './results.js';
+import { failures, summary, table, type LibraryResults } from './results.js';
 
 /** After a build: runs all libraries, some of which ask for a newer Node than the one that tests run on. */
 export const ON_NODE_24 =
@@ -31,7 +31,7 @@ export function resultsPage({ guarantees, results, absent, date }: Measured): st
     'In brackets what a library was set up with: the documented options that were found to help. What was seen elsewhere was',
     'seen in a version of its time; verdicts are on the versions above.',
     '',
-    reasons(guarantees, results) || 'None does.',
+    failures(guarantees, results) || 'None does.',
     ...absent.map((line) => `\n${line}`),
     '',
   ].join('\n');

@@ -36,7 +36,7 @@ export function table(guarantees: readonly Guarantee[], results: readonly Librar
 }
 
 /** Why each guarantee fails where it does, where that was seen, and which documented options were set. */
-export function reasons(guarantees: readonly Guarantee[], results: readonly LibraryResults[]): string {
+export function failures(guarantees: readonly Guarantee[], results: readonly LibraryResults[]): string {
   return guarantees
     .flatMap((guarantee, at) => {
       const failing = results.flatMap(({ library, verdicts }) => {

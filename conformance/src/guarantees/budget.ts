@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DeadlineExceededError } from 'holdfast';
 import type { Adapter, BackoffSpec, Policy } from '../adapter.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { replacing, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
@@ -199,7 +200,7 @@ export const BUDGET: readonly Guarantee[] = [
       const policy = library.wrap(library.budget({ ms: BUDGET_MS }), retry, library.timeout(300));
       const call = observe(policy.run(manual.work));
       await clock.tick(300 + PAUSE.delayMs);
-      assert.equal(manual.calls, 2, `${manual.calls} attempts began`);
+      assert.equal(manual.calls, 2, `${counted(manual.calls, 'attempt')} began`);
       manual.resolve(1, 'done');
       await clock.settle();
       assert.equal(call.value, 'done', `the call is ${call.state}`);
@@ -257,12 +258,16 @@ export const BUDGET: readonly Guarantee[] = [
         settled.every(({ state }) => state !== 'pending'),
         'a call goes on',
       );
-      assert.deepEqual([clock.timers, listeners()], [0, 0], `${clock.timers} timers, ${listeners()} listeners stayed`);
+      assert.deepEqual(
+        [clock.timers, listeners()],
+        [0, 0],
+        `${counted(clock.timers, 'timer')}, ${counted(listeners(), 'listener')} stayed`,
+      );
       void observe(policy.run(hanging, controller.signal));
       await clock.settle();
       controller.abort(new Error('the caller gave up'));
       await clock.settle();
-      assert.equal(clock.timers, 0, `${clock.timers} timers stayed when the caller gave up`);
+      assert.equal(clock.timers, 0, `${counted(clock.timers, 'timer')} stayed when the caller gave up`);
     },
     mutant: replacing('budget', (right, { ms }) => ({
       run: (work, signal) => {

@@ -48,7 +48,7 @@ async function atEachMoment({ library, clock }: Stage, then: (moment: Moment) =>
     assert.equal(second.calls, 0, 'two calls ran at once, and the limit is 1');
     first.resolve(0, 'fine');
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-    await then({ bulkhead, second, controller, when: `${turns} turns after the work had ended` });
+    await then({ bulkhead, second, controller, when: `in turn ${turns} after the work had ended` });
   }
 }
 

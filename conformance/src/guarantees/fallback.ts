@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Policy } from '../adapter.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { observe } from '../observed.js';
@@ -125,7 +126,7 @@ export const FALLBACK: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(call.state, 'rejected', `the call is ${call.state}`);
       assert.ok(call.error === own, `the caller got ${String(call.error)}`);
-      assert.equal(asked, 1, `the answer was asked for ${asked} times`);
+      assert.equal(asked, 1, `the answer was asked for ${counted(asked, 'time')}`);
     },
     mutant: reading('fallback', (spec) => ({
       ...spec,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { NotOffered, type Policy, type Work } from '../adapter.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee, type Stage } from '../guarantee.js';
 import { around, replacing } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
@@ -61,7 +62,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
       const { call, failing } = await leftBetweenAttempts(stage);
       assert.equal(call.state, 'rejected', 'the call waited on');
       await stage.clock.tick(10_000);
-      assert.equal(failing.calls, 1, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 1, `the work ran ${counted(failing.calls, 'time')}`);
     },
     mutant: replacing('retry', (right) => hearing(right, 'while an attempt runs')),
   }),
@@ -73,7 +74,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
     needs: ['retry'],
     check: async (stage) => {
       await leftBetweenAttempts(stage);
-      assert.equal(stage.clock.timers, 0, `${stage.clock.timers} timers wait on`);
+      assert.equal(stage.clock.timers, 0, `${counted(stage.clock.timers, 'timer')} left`);
     },
     mutant: replacing('retry', (right, { backoff }) => ({
       run: async (work, signal) => {
@@ -107,7 +108,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call goes on');
       await clock.tick(10_000);
-      assert.equal(calls, 2, `the work ran ${calls} times`);
+      assert.equal(calls, 2, `the work ran ${counted(calls, 'time')}`);
       assertReason(library, call.error, { reason, what: 'the caller got' });
     },
     mutant: replacing('retry', (right) => hearing(right, 'between attempts')),
@@ -183,7 +184,7 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
         [CALLS * 0.75, CALLS * 0.25],
         'calls ended before their last attempt, or not at all',
       );
-      assert.equal(listeners(), 0, `${listeners()} listeners stayed`);
+      assert.equal(listeners(), 0, `${counted(listeners(), 'listener')} stayed`);
     },
     mutant: replacing('retry', (right) => ({
       run: (work, signal) =>

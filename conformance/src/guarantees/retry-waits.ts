@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Adapter, BackoffSpec, Policy, RetrySpec } from '../adapter.js';
 import { retry as ownRetry } from '../adapters/holdfast.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { observe } from '../observed.js';
 import type { VirtualClock } from '../virtual-clock.js';
@@ -114,8 +115,8 @@ function jittered({ random, ...given }: Jittered): Guarantee {
         const backoff = { ...GROWING, factor: 1e100, jitter: true };
         const call = observe(library.retry({ attempts: 8, backoff }).run(failing.work));
         await clock.tick(10 * CAP_MS);
-        assert.equal(call.state, 'rejected', `after ${failing.calls} attempts it goes on to wait`);
-        assert.equal(failing.calls, 8, `the work ran ${failing.calls} times`);
+        assert.equal(call.state, 'rejected', `after ${counted(failing.calls, 'attempt')} it goes on to wait`);
+        assert.equal(failing.calls, 8, `the work ran ${counted(failing.calls, 'time')}`);
         const longest = Math.max(...waitsOf(failing));
         assert.ok(longest <= CAP_MS, `it waited ${longest} ms`);
       }),
@@ -153,7 +154,7 @@ export const RETRY_WAITS: readonly Guarantee[] = [
       const failing = new Unreliable(clock);
       void observe(library.retry({ attempts: 42, backoff: GROWING }).run(failing.work));
       await clock.tick(45 * CAP_MS);
-      assert.equal(failing.calls, 42, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 42, `the work ran ${counted(failing.calls, 'time')}`);
       const late = waitsOf(failing).slice(4);
       assert.ok(
         late.every((wait) => wait === CAP_MS),
@@ -177,7 +178,7 @@ export const RETRY_WAITS: readonly Guarantee[] = [
       const failing = new Unreliable(clock);
       void observe(library.retry({ attempts: 1_040, backoff: GROWING }).run(failing.work));
       await clock.tick(1_040 * CAP_MS);
-      assert.equal(failing.calls, 1_040, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 1_040, `the work ran ${counted(failing.calls, 'time')}`);
       const late = waitsOf(failing).slice(1_000);
       assert.ok(
         late.every((wait) => wait === CAP_MS),

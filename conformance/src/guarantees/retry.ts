@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { observe } from '../observed.js';
@@ -22,7 +23,7 @@ export const RETRY: readonly Guarantee[] = [
       const failing = new Unreliable(clock);
       const call = observe(library.retry({ attempts: 3, backoff: SHORT }).run(failing.work));
       await clock.tick(LONG_MS);
-      assert.equal(failing.calls, 3, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 3, `the work ran ${counted(failing.calls, 'time')}`);
       assert.equal(call.state, 'rejected', 'the call did not fail');
     },
     mutant: reading('retry', (spec) => ({ ...spec, attempts: spec.attempts === 1 ? 1 : spec.attempts + 1 })),
@@ -39,12 +40,12 @@ export const RETRY: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(call.state, 'rejected', 'the call waited after its only attempt');
       await clock.tick(LONG_MS);
-      assert.equal(failing.calls, 1, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 1, `the work ran ${counted(failing.calls, 'time')}`);
 
       const twice = new Unreliable(clock);
       void observe(library.retry({ attempts: 2, backoff: SHORT }).run(twice.work));
       await clock.tick(LONG_MS);
-      assert.equal(twice.calls, 2, `of two attempts the work ran ${twice.calls} times`);
+      assert.equal(twice.calls, 2, `of two attempts the work ran ${counted(twice.calls, 'time')}`);
     },
     // No retries at all look like no setting at all.
     mutant: reading('retry', (spec) => ({ ...spec, attempts: (spec.attempts - 1 || 2) + 1 })),
@@ -104,7 +105,7 @@ export const RETRY: readonly Guarantee[] = [
       const retryIf = (error: unknown): boolean => error !== failing.errors[1];
       const call = observe(library.retry({ attempts: 5, backoff: SHORT, retryIf }).run(failing.work));
       await clock.tick(LONG_MS);
-      assert.equal(failing.calls, 2, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 2, `the work ran ${counted(failing.calls, 'time')}`);
       assert.ok(call.error === failing.errors[1], `the caller got ${String(call.error)}`);
     },
     mutant: reading('retry', ({ retryIf = () => true, ...spec }) => {
@@ -128,7 +129,7 @@ export const RETRY: readonly Guarantee[] = [
       await clock.tick(WAIT_MS);
       assert.equal(call.state, 'rejected', 'the call did not fail');
       await clock.tick(LONG_MS);
-      assert.equal(failing.calls, 2, `the work ran ${failing.calls} times`);
+      assert.equal(failing.calls, 2, `the work ran ${counted(failing.calls, 'time')}`);
     },
     mutant: reading('retry', ({ retryIf = () => true, ...spec }) => ({
       ...spec,
@@ -176,7 +177,7 @@ export const RETRY: readonly Guarantee[] = [
         }),
       );
       await clock.tick(LONG_MS);
-      assert.equal(calls, 3, `the work ran ${calls} times`);
+      assert.equal(calls, 3, `the work ran ${counted(calls, 'time')}`);
       assert.equal(call.state, 'rejected', 'the call did not fail');
       assert.ok(call.error === undefined, `the caller got ${String(call.error)}`);
     },
@@ -208,7 +209,7 @@ export const RETRY: readonly Guarantee[] = [
       );
       await clock.tick(LONG_MS);
       assert.equal(call.state, 'rejected', 'the call did not fail');
-      assert.equal(calls, 3, `the work ran ${calls} times`);
+      assert.equal(calls, 3, `the work ran ${counted(calls, 'time')}`);
     },
     mutant: (ours) => ({
       ...ours,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { ResilienceTimeoutError } from 'holdfast';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, replacing } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
@@ -90,7 +91,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
       await clock.tick(EARLY_MS);
       controller.abort(new Error('the caller gave up'));
       await clock.settle();
-      assert.equal(clock.timers, 0, `${clock.timers} timers wait on`);
+      assert.equal(clock.timers, 0, `${counted(clock.timers, 'timer')} left`);
     },
     mutant: replacing('timeout', (right, ms) => ({
       run: async (work, signal) => {
@@ -201,7 +202,7 @@ export const TIMEOUT_ABORTS: readonly Guarantee[] = [
         calls.every(({ state }) => state !== 'pending'),
         'a call goes on',
       );
-      assert.equal(listeners(), 0, `${listeners()} listeners stayed`);
+      assert.equal(listeners(), 0, `${counted(listeners(), 'listener')} stayed`);
     },
     mutant: replacing('timeout', (right) => ({
       run: (work, signal) => {

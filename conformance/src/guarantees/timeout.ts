@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { NotOffered, type Policy } from '../adapter.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { Manual, observe } from '../observed.js';
@@ -107,11 +108,11 @@ export const TIMEOUT: readonly Guarantee[] = [
         calls.map(({ state }) => state),
         ['fulfilled', 'rejected'],
       );
-      assert.equal(clock.timers, 0, `${clock.timers} timers wait on`);
+      assert.equal(clock.timers, 0, `${counted(clock.timers, 'timer')} left`);
       const late = observe(policy.run(hanging));
       await clock.tick(LIMIT_MS);
       assert.equal(late.state, 'rejected', 'it was still pending at its limit');
-      assert.equal(clock.timers, 0, `${clock.timers} timers wait on beyond a limit`);
+      assert.equal(clock.timers, 0, `${counted(clock.timers, 'timer')} left beyond a limit`);
     },
     mutant: replacing('timeout', (right, ms) => ({
       run: async (work, signal) => {
@@ -173,7 +174,7 @@ export const TIMEOUT: readonly Guarantee[] = [
       }
       await clock.settle();
       assert.ok(call.error === own, `the call is ${call.state}, with ${String(call.error)}`);
-      assert.equal(clock.timers, 0, `${clock.timers} timers wait on`);
+      assert.equal(clock.timers, 0, `${counted(clock.timers, 'timer')} left`);
     },
     mutant: replacing('timeout', (right) => ({
       run: (work, signal) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Policy } from '../adapter.js';
 import { OwnPolicy } from '../adapters/holdfast.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, rewrapping } from '../mutation.js';
 import { Manual, observe } from '../observed.js';
@@ -24,7 +25,7 @@ export const WRAP_SLOTS: readonly Guarantee[] = [
       await clock.settle();
       assert.equal(bulkhead.running(), 0, `between two attempts ${bulkhead.running()} slots are taken`);
       await clock.tick(2 * PAUSE.delayMs);
-      assert.equal(call.value, 'done', `after ${failing.calls} attempts the call is ${call.state}`);
+      assert.equal(call.value, 'done', `after ${counted(failing.calls, 'attempt')} the call is ${call.state}`);
       assert.equal(bulkhead.running(), 0, `afterwards ${bulkhead.running()} slots are taken`);
       await assertSlots(bulkhead, { clock, slots: 1 });
     },
@@ -50,10 +51,10 @@ export const WRAP_SLOTS: readonly Guarantee[] = [
       controller.abort(new Error('the caller gave up'));
       await clock.settle();
       assert.equal(queued.state, 'rejected', 'it stays in the queue');
-      assert.equal(bulkhead.waiting(), 0, `${bulkhead.waiting()} wait on`);
+      assert.equal(bulkhead.waiting(), 0, 'its place in the queue stayed taken');
       manual.resolve(0, 'done');
       await clock.tick(1_000);
-      assert.equal(manual.calls, 1, `the work ran ${manual.calls} times`);
+      assert.equal(manual.calls, 1, `the work ran ${counted(manual.calls, 'time')}`);
     },
     mutant: rewrapping(({ policies: [outer, inner], kinds }) =>
       kinds[0] === 'retry' && kinds[1] === 'bulkhead' ? deaf(outer as Policy, inner as Policy) : undefined,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Policy } from '../adapter.js';
+import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, rewrapping } from '../mutation.js';
 import { Manual, observe, watchListeners } from '../observed.js';
@@ -33,7 +34,11 @@ export const WRAP: readonly Guarantee[] = [
         const call = observe(library.wrap(...policies).run(failing.work));
         await clock.tick(1_000);
         assert.equal(call.value, ANSWER, `with the ${outermost} outermost the call is ${call.state}`);
-        assert.equal(failing.calls, attempts, `with the ${outermost} outermost the work ran ${failing.calls} times`);
+        assert.equal(
+          failing.calls,
+          attempts,
+          `with the ${outermost} outermost the work ran ${counted(failing.calls, 'time')}`,
+        );
       }
     },
     mutant: rewrapping(({ ours, policies, kinds }) =>
@@ -74,7 +79,7 @@ export const WRAP: readonly Guarantee[] = [
       const retry = library.retry({ attempts: ATTEMPTS, backoff: PAUSE });
       const call = observe(library.wrap(retry, library.timeout(LIMIT_MS)).run(manual.work));
       await clock.tick(ATTEMPTS * LIMIT_MS + 2 * PAUSE.delayMs - 1);
-      assert.equal(manual.calls, ATTEMPTS, `the work ran ${manual.calls} times`);
+      assert.equal(manual.calls, ATTEMPTS, `the work ran ${counted(manual.calls, 'time')}`);
       assert.equal(call.state, 'pending', 'the last attempt had less time than the others');
       await clock.tick(1);
       assert.equal(call.state, 'rejected', 'the last attempt had more time than the others');
@@ -102,7 +107,7 @@ export const WRAP: readonly Guarantee[] = [
       assert.ok(library.isTimeout(call.error), `at the limit the call is ${call.state}`);
       const { calls } = failing;
       await clock.tick(10 * LIMIT_MS);
-      assert.equal(failing.calls, calls, `${failing.calls - calls} attempts began after the limit`);
+      assert.equal(failing.calls, calls, `${counted(failing.calls - calls, 'attempt')} began after the limit`);
     },
     mutant: rewrapping(({ ours, policies, kinds }) =>
       kinds[0] === 'timeout' && kinds[1] === 'retry' ? ours.wrap(...policies.toReversed()) : undefined,
@@ -119,7 +124,7 @@ export const WRAP: readonly Guarantee[] = [
       const retry = library.retry({ attempts: ATTEMPTS, backoff: PAUSE });
       void observe(library.wrap(retry, library.timeout(LIMIT_MS)).run(manual.work));
       await clock.tick(LIMIT_MS + PAUSE.delayMs);
-      assert.equal(manual.calls, 2, `the work ran ${manual.calls} times`);
+      assert.equal(manual.calls, 2, `the work ran ${counted(manual.calls, 'time')}`);
       assert.notEqual(manual.signals[1]?.aborted, true, 'the signal of the second attempt has aborted too');
     },
     mutant: rewrapping(({ ours, policies, kinds }) =>
@@ -208,7 +213,7 @@ export const WRAP: readonly Guarantee[] = [
       const inner = library.wrap(retry, library.timeout(LIMIT_MS));
       const call = observe(library.wrap(library.fallback({ answer }), inner).run(manual.work));
       await clock.tick(ATTEMPTS * (LIMIT_MS + PAUSE.delayMs));
-      assert.equal(manual.calls, ATTEMPTS, `the work ran ${manual.calls} times`);
+      assert.equal(manual.calls, ATTEMPTS, `the work ran ${counted(manual.calls, 'time')}`);
       assert.equal(call.value, ANSWER, `the call is ${call.state}`);
     },
     mutant: (ours) => {
@@ -239,7 +244,11 @@ export const WRAP: readonly Guarantee[] = [
         calls.every(({ state }) => state !== 'pending'),
         'a call goes on',
       );
-      assert.deepEqual([clock.timers, listeners()], [0, 0], `${clock.timers} timers, ${listeners()} listeners stayed`);
+      assert.deepEqual(
+        [clock.timers, listeners()],
+        [0, 0],
+        `${counted(clock.timers, 'timer')}, ${counted(listeners(), 'listener')} stayed`,
+      );
     },
     mutant: rewrapping(({ ours, policies }) => ({
       run: (work, signal) => {

@@ -1,7 +1,7 @@
 import type { Engine } from './engine.js';
 import type { Started } from './calls.js';
 import type { AnswerStep, SectionRecipe } from './scenario.js';
-import { limitIn, shapeOf, show, type Watch } from './watch.js';
+import { limitIn, shapeOf, show, STALL_MS, type Watch } from './watch.js';
 
 const REASONS = [
   'upstream_timeout',
@@ -13,8 +13,6 @@ const REASONS = [
   'rate_limited',
   'skipped',
 ];
-/** What is cut by a timer that is not later than that has taken as long as its limit. */
-const STALL_MS = 50;
 /** How much longer a held event loop may make a section. */
 const LATE_MS = 100;
 

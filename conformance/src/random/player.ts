@@ -4,8 +4,8 @@ import { FAULTS } from './faults.js';
 import type { InvariantId } from './invariants.js';
 import type { Heard } from './side-by-side.js';
 
-/** Between two words of how far it is. */
-const A_HUNDRED = 100;
+/** How many executions lie between two words of how far it is. */
+const EXECUTIONS_PER_WORD = 100;
 
 const tell = (heard: Heard): void => void process.send?.(heard);
 // Whoever it plays for is gone.
@@ -14,7 +14,7 @@ process.on('disconnect', () => process.exit());
 const [, , range, fault] = process.argv;
 const campaign = await Campaign.open(fault === undefined ? undefined : FAULTS[fault as InvariantId]);
 const failure = await campaign.run(JSON.parse(range as string) as Range, (played) => {
-  if (played % A_HUNDRED === 0) tell({ played, heapBytes: process.memoryUsage().heapUsed });
+  if (played % EXECUTIONS_PER_WORD === 0) tell({ played, heapBytes: process.memoryUsage().heapUsed });
 });
 campaign.close();
 tell({ counts: campaign.coverage.counts, failure });

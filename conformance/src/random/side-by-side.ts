@@ -23,7 +23,7 @@ const PLAYER = fileURLToPath(new URL('../../dist/random/player.js', import.meta.
 /** Errors are made by the million, and nobody reads where; a fourth of the pace. */
 const FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64'];
 
-export interface Work {
+export interface Shared {
   readonly range: Range;
   readonly processes: number;
   /** Whose planted fault the engine has, for tests; the right engine otherwise. */
@@ -48,7 +48,7 @@ export function partsOf({ seed, executions }: Range, parts: number): readonly Ra
  * @throws Error when a process ends without a result.
  */
 export async function playSideBySide(
-  { range, processes, fault }: Work,
+  { range, processes, fault }: Shared,
   onProgress: (played: number, heapBytes: number) => void,
 ): Promise<readonly Result[]> {
   const players = partsOf(range, processes).map((part) =>

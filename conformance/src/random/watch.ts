@@ -10,6 +10,9 @@ interface Spent {
   controllers: number;
 }
 
+/** What is later than that tells of the event loop, not of the work: timers, and what a limit has cut. In milliseconds. */
+export const STALL_MS = 50;
+
 /** What all models of one execution share: time, what was found, and what was reached. */
 export class Watch {
   readonly violations: Violation[] = [];

@@ -3,10 +3,8 @@ import type { Layers } from './layers.js';
 import { AttemptRecord, type AttemptContext, type Run } from './run.js';
 import type { FallbackRecipe, Start, Work } from './scenario.js';
 import type { HandlerGiven } from './build.js';
-import { limitIn, show, type Watch } from './watch.js';
+import { limitIn, show, STALL_MS, type Watch } from './watch.js';
 
-/** A timer that is later than that tells of the event loop, not of the work. */
-const STALL_MS = 50;
 const HANDLER_MS = 6;
 
 /** Starts something inside of an attempt; its promise is for whoever waits for it. */

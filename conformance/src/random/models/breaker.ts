@@ -3,7 +3,7 @@ import type { Outcome, Run } from '../run.js';
 import { isRefusal, limitIn, shapeOf, show } from '../watch.js';
 import { BreakerState } from './breaker-state.js';
 import { RefusalCost } from './refusal-cost.js';
-import { isFlaw, says } from './retry.js';
+import { isFlaw, says } from './predicates.js';
 import { StageModel, type Place, type Told } from './stage-model.js';
 
 interface BreakerFrame {

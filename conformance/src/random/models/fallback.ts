@@ -1,7 +1,7 @@
 import type { FallbackRecipe } from '../scenario.js';
 import type { Outcome, Run } from '../run.js';
 import { show } from '../watch.js';
-import { isFlaw, says } from './retry.js';
+import { isFlaw, says } from './predicates.js';
 import { StageModel, type Place, type Told } from './stage-model.js';
 
 interface FallbackFrame {

@@ -1,9 +1,7 @@
 import type { DeadlineModel, Outcome, Run } from '../run.js';
-import { limitIn, shapeOf, show } from '../watch.js';
+import { limitIn, shapeOf, show, STALL_MS } from '../watch.js';
 import { StageModel, type Place, type Told } from './stage-model.js';
 
-/** A timer that is later than that tells of the event loop, not of the work. */
-const STALL_MS = 50;
 /** How long after a deadline a call ends that has outlived whoever set it. */
 const AFTER_DEADLINE_MS = 1;
 

@@ -1,12 +1,8 @@
 import type { Predicate, RetryRecipe } from '../scenario.js';
 import type { Outcome, Run } from '../run.js';
 import { isRefusal, shapeOf, show } from '../watch.js';
+import { isFlaw, says } from './predicates.js';
 import { StageModel, type Place, type Told } from './stage-model.js';
-
-/** What a predicate says of an error; that of the default is that the dependency is to blame. */
-export function says(predicate: Predicate, error: unknown): boolean {
-  return predicate === 'yes' || (predicate !== 'no' && shapeOf(error).status !== 404);
-}
 
 interface RetryFrame {
   failed: number;
@@ -111,10 +107,3 @@ export class RetryModel extends StageModel<RetryFrame> {
     return Math.max(delay * factor ** (failed - 1), hint);
   }
 }
-
-/** Whether an outcome is the error that predicates of scenarios throw. */
-export function isFlaw({ ok, value }: Outcome): boolean {
-  return !ok && value instanceof Error && value.message === FLAW;
-}
-
-export const FLAW = 'an error of the predicate';

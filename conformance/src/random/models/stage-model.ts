@@ -58,7 +58,7 @@ export abstract class StageModel<Frame extends object = object> {
     const frame = this.frames.get(run);
     this.frames.delete(run);
     if (frame === undefined) return;
-    if (outcome.cutting) this.onCut(run, frame, outcome);
+    if (outcome.cutting) this.onCut(run, frame);
     else this.onLeave(run, frame, outcome);
   }
 
@@ -71,7 +71,7 @@ export abstract class StageModel<Frame extends object = object> {
   protected abstract onBack(run: Run, frame: Frame, outcome: Outcome): void;
   protected abstract onLeave(run: Run, frame: Frame, outcome: Outcome): void;
   /** The call is given up from further outside. */
-  protected onCut(_run: Run, _frame: Frame, _outcome: Outcome): void {}
+  protected onCut(_run: Run, _frame: Frame): void {}
 
   protected require(holds: boolean, invariant: InvariantId, what: string): void {
     this.watch.require(holds, invariant, `${this.name}: ${what}`);

@@ -182,6 +182,30 @@ describe('a call that is given up after its turn has come, while the event loop 
 
     expect(starts).toEqual({ a: 0, b: 20 });
   });
+
+  it('leaves its token to the next one if it had that already, who starts at its own turn too', async () => {
+    const { starts, call } = startsOf(new OutboundRateLimitPolicy({ limit: 2, interval: 20, maxWait: 30 }));
+    const { fireDue, dueIn } = holdTimers();
+    const controller = new AbortController();
+    for (const name of ['a', 'b']) call(name);
+    vi.setSystemTime(START + 2);
+    call('c');
+    call('given up', controller.signal);
+    call('d');
+    vi.setSystemTime(START + 22);
+    fireDue();
+    expect(dueIn(), 'until a token comes for the last one').toEqual([10]);
+
+    controller.abort();
+    expect(dueIn()).toEqual([8]);
+    await microtasks();
+    vi.setSystemTime(START + 30);
+    fireDue();
+    await microtasks();
+
+    expect(starts).toEqual({ a: 0, b: 0, c: 22, d: 30 });
+    expect(dueIn()).toEqual([]);
+  });
 });
 
 describe('a timer that fires a little early', () => {

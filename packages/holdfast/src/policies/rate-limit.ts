@@ -126,6 +126,8 @@ export class OutboundRateLimitPolicy extends StagePolicy {
     if (waiter.isGranted) {
       this.granted -= 1;
       this.tokens += 1;
+      // The first who waits may have been waiting for that token rather than for its turn.
+      this.stopTimer();
     } else {
       this.endWait(waiter);
     }

@@ -4,7 +4,7 @@ import type { Stage } from './guarantee.js';
 import { observe } from './observed.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/** Work that scenarios share. */
+/** What scenarios share: work, policies that have come to where they begin, and what they make sure of first. */
 
 export const fine = (): Promise<string> => Promise.resolve('fine');
 export const failing = (): Promise<never> => Promise.reject(new Error('down'));

@@ -70,7 +70,7 @@ function retry({ attempts, backoff, retryIf, retryResultIf, honourRetryAfter = f
 
 const KEY = 'dependency';
 const STATES = { Closed: 'closed', Open: 'open', HalfOpen: 'half-open' } as const;
-/** Its rates are of the last calls: with as many as this, a long window of time is none the less than that. */
+/** Its rates are of the last calls. With so many of them it stands for a window of time that no scenario fills. */
 const CALLS_IN_A_MINUTE = 10_000;
 
 function windowOf({ window }: BreakerSpec): number {

@@ -3,7 +3,7 @@ import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { observe } from '../observed.js';
-import { assertRefused } from '../refused.js';
+import { assertSettingsRefused } from '../senseless-settings.js';
 import { pause, Unreliable } from '../works.js';
 
 const WAIT_MS = 10;
@@ -58,7 +58,7 @@ export const RETRY: readonly Guarantee[] = [
     needs: ['retry'],
     check: async ({ library, clock }) => {
       for (const attempts of [0, -1, Number.NaN]) {
-        await assertRefused(() => library.retry({ attempts, backoff: SHORT }), clock);
+        await assertSettingsRefused(() => library.retry({ attempts, backoff: SHORT }), clock);
       }
     },
     mutant: reading('retry', (spec) => ({ ...spec, attempts: spec.attempts > 0 ? spec.attempts : 1 })),

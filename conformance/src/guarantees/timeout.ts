@@ -4,7 +4,7 @@ import { counted } from '../counted.js';
 import { guarantee, type Guarantee } from '../guarantee.js';
 import { around, reading, replacing } from '../mutation.js';
 import { Manual, observe } from '../observed.js';
-import { assertRefused } from '../refused.js';
+import { assertSettingsRefused } from '../senseless-settings.js';
 import { assertLimits, hanging, Unreliable } from '../works.js';
 
 const LIMIT_MS = 100;
@@ -148,7 +148,7 @@ export const TIMEOUT: readonly Guarantee[] = [
     seen: 'settings read from an unset variable: a timer takes NaN for 1 ms, or the limit is off',
     needs: ['timeout'],
     check: async ({ library, clock }) => {
-      for (const limit of [Number.NaN, -1]) await assertRefused(() => library.timeout(limit), clock);
+      for (const limit of [Number.NaN, -1]) await assertSettingsRefused(() => library.timeout(limit), clock);
     },
     mutant: reading('timeout', (ms) => (ms > 0 ? ms : 1)),
   }),

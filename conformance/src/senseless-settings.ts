@@ -5,7 +5,7 @@ import type { VirtualClock } from './virtual-clock.js';
 import { fine } from './works.js';
 
 /** Settings that make no sense are refused when the policy is made, or by its calls. */
-export async function assertRefused(make: () => Policy, clock: VirtualClock): Promise<void> {
+export async function assertSettingsRefused(make: () => Policy, clock: VirtualClock): Promise<void> {
   let call: Observed<unknown>;
   try {
     call = observe(make().run(fine));

@@ -131,6 +131,34 @@ export const BULKHEAD_SLOTS: readonly Guarantee[] = [
     ),
   }),
   guarantee({
+    id: 'bulkhead-keeps-nobody-for-work-that-hangs',
+    policy: 'bulkhead',
+    sentence: 'A caller that gives up has its rejection at once, also when the work that has its slot never reacts.',
+    seen: 'cockatiel: the signal is looked at before the work begins, and work that hangs keeps its caller for good',
+    needs: ['bulkhead', 'signals'],
+    check: async ({ library, clock }) => {
+      const bulkhead = library.bulkhead({ limit: 1 });
+      const controller = new AbortController();
+      const manual = new Manual();
+      const call = observe(bulkhead.run(manual.work, controller.signal));
+      await clock.settle();
+      assert.equal(manual.calls, 1, 'the work did not begin');
+      assert.equal(call.state, 'pending', 'the call was rejected before its caller gave up');
+      controller.abort(new Error('the caller left'));
+      await clock.settle();
+      assert.equal(call.state, 'rejected', 'the call waits for work that hangs');
+    },
+    mutant: withBulkhead(
+      class extends TextbookBulkhead {
+        protected override runWithSlot<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
+          if (signal?.aborted === true) return super.runWithSlot(work, signal);
+
+          return started(work, signal).finally(() => this.release());
+        }
+      },
+    ),
+  }),
+  guarantee({
     id: 'bulkhead-survives-synchronous-throws',
     policy: 'bulkhead',
     sentence: 'Work that throws before it returns a promise gives its slot back.',

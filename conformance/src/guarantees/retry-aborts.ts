@@ -90,7 +90,8 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
   guarantee({
     id: 'retry-does-not-repeat-an-abort',
     policy: 'retry',
-    sentence: 'A caller that gives up during an attempt has the reason itself at once, and no attempt follows.',
+    sentence:
+      'A caller that gives up during an attempt that reacts has the reason itself at once, and no attempt follows.',
     seen: 'retry helpers to which an AbortError is a failure like any other',
     needs: ['retry'],
     check: async ({ library, clock }) => {
@@ -112,6 +113,40 @@ export const RETRY_ABORTS: readonly Guarantee[] = [
       assertReason(library, call.error, { reason, what: 'the caller got' });
     },
     mutant: replacing('retry', (right) => hearing(right, 'between attempts')),
+  }),
+  guarantee({
+    id: 'retry-keeps-nobody-for-work-that-hangs',
+    policy: 'retry',
+    sentence: 'A caller that gives up has its rejection at once also when the attempt that runs never reacts.',
+    seen: 'cockatiel, p-retry: the signal is looked at between attempts, and one that hangs keeps its caller for good',
+    needs: ['retry', 'signals'],
+    check: async ({ library, clock }) => {
+      const controller = new AbortController();
+      const manual = new Manual();
+      const call = observe(library.retry({ attempts: 3, backoff: BACKOFF }).run(manual.work, controller.signal));
+      await clock.settle();
+      manual.reject(0, new Error('failed'));
+      await clock.tick(BACKOFF.delayMs);
+      assert.equal(manual.calls, 2, 'there was no second attempt');
+      controller.abort(new Error('the caller gave up'));
+      await clock.settle();
+      assert.equal(call.state, 'rejected', 'the call waits for work that hangs');
+    },
+    mutant: replacing('retry', (right) => ({
+      run: async (work, signal) => {
+        let running: Promise<unknown> = Promise.resolve();
+        try {
+          return await right.run((attempt) => {
+            const result = (async () => work(attempt))();
+            running = result.catch(() => {});
+            return result;
+          }, signal);
+        } catch (error) {
+          await running;
+          throw error;
+        }
+      },
+    })),
   }),
   guarantee({
     id: 'retry-starts-nothing-for-who-has-left',

@@ -231,7 +231,7 @@ export const WRAP: readonly Guarantee[] = [
     policy: 'wrap',
     sentence: 'Once its calls have settled, neither timer nor listener is left by any layer.',
     seen: 'composite signals: every layer hung a listener on a signal that outlives the call, and memory grew',
-    needs: ['retry', 'timeout', 'wrap'],
+    needs: ['retry', 'timeout', 'wrap', 'signals'],
     check: async ({ library, clock }) => {
       const { signal } = new AbortController();
       const listeners = watchListeners(signal);

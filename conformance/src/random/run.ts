@@ -62,7 +62,7 @@ export class AttemptRecord {
     return this.waiting > 0 && this.waiting === this.inside;
   }
 
-  /** Calls inside begin or end, or begin or stop to wait: time counts as waiting while all of them wait. */
+  /** Calls inside begin or end, or begin or stop waiting: time counts as waiting while all of them wait. */
   count(inside: number, waiting: number): void {
     const before = this.allWait;
     this.inside += inside;

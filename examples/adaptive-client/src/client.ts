@@ -4,7 +4,7 @@ import { adaptive, createPolicy, type AdaptiveTimeout, type ResiliencePolicy } f
 
 /** A client of one dependency. `trusted` are certificates in PEM; without it those that Node knows are trusted. */
 export function createClient(trusted?: string): AdaptiveClient {
-  // Few calls a second: what is twenty calls old shall hardly count. `max` is what a call to a dead server may cost.
+  // Few calls a second: what is twenty calls old should hardly count. `max` is what a call to a dead server may cost.
   const limit = adaptive({ initial: '500ms', min: '20ms', max: '500ms', halfLife: 5 });
   const policy = createPolicy({ retry: { attempts: 4, backoff: { delay: '5ms' } }, timeout: limit }, 'upstream');
 

@@ -38,7 +38,7 @@ export interface ServedResponse extends Closable {
  * A signal for the work on a request: aborts with a `ClientDisconnectedError` when the client leaves before its answer
  * was sent, at once when it has left already, and never after that. Leaves no listener once the response is closed.
  *
- * Over HTTP/1.1 Node stops to read from a connection while more of a request's body waits to be read than it takes in
+ * Over HTTP/1.1 Node stops reading from a connection while more of a request's body waits to be read than it takes in
  * ahead (64 kB, 16 kB on Node 20). Until it is read, nothing tells that a client has left.
  */
 export function clientGone(request: ServedRequest, response: ServedResponse): AbortSignal {

@@ -55,7 +55,7 @@ export interface Scope extends AttemptContext {
   /** Aborts `follower` together with this scope, until it leaves. */
   follow(follower: Follower): Link;
   leave(link: Link): void;
-  /** A follower begins or stops to wait in one of our queues. */
+  /** A follower begins to wait, or stops waiting, in one of our queues. */
   onWait(begins: boolean): void;
   /** Knows of a promise of the work that nobody will be listening to once it is given up; attempts only. */
   watch?(work: PromiseLike<unknown>): void;

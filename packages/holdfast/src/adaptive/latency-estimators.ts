@@ -13,7 +13,7 @@ export interface LatencyEstimator {
 }
 
 export interface QuantileOptions {
-  /** The share of calls that shall be answered in time, above 0 and below 1. */
+  /** The share of calls that are to be answered in time, above 0 and below 1. */
   readonly quantile: number;
   readonly factor: number;
   /** How many samples later a sample counts half. */

@@ -63,7 +63,7 @@ async function runsAsInstalled(binding: Binding, here: NodeJS.Require): Promise<
   return installed.binding === binding;
 }
 
-/** Bundlers shall leave it to the runtime. */
+/** Bundlers have to leave it to the runtime. */
 function importFile(url: URL): Promise<unknown> {
   return import(/* webpackIgnore: true */ /* @vite-ignore */ url.href);
 }

@@ -5,6 +5,7 @@ import type { Engine } from './engine.js';
 import { FAULTS, PLAIN_FAULTS } from './faults.js';
 import { scenarioOf } from './generate.js';
 import { INVARIANTS, type InvariantId } from './invariants.js';
+import type { CallStep, Work } from './scenario.js';
 import { storyOf } from './story.js';
 
 /** Real time, for what is a matter of seconds on a machine of its own. */
@@ -31,6 +32,64 @@ describe('The engine, in random executions', PATIENCE, () => {
       STATES.filter((state) => coverage.percentOf(state) < LEAST_PERCENT),
       coverage.lines.join('\n'),
     ).toEqual([]);
+  });
+});
+
+describe('A model that cannot know what outcomes count for', PATIENCE, () => {
+  const call = (work: Partial<Work> & Pick<Work, 'does'>): CallStep => ({
+    kind: 'call',
+    stack: 0,
+    signal: undefined,
+    budget: undefined,
+    detached: false,
+    ambient: true,
+    works: [{ after: 0, byTimer: true, error: 'down', asks: 'never', ...work }],
+  });
+  const starting = (after: number, starts: CallStep): CallStep => call({ does: 'start', after, starts, waits: true });
+
+  it('follows both ways for each of many that come at once, of which most make no difference', async () => {
+    campaign = await Campaign.open();
+    const { violations, reached } = await campaign.play({
+      ties: 0,
+      policies: [
+        { kind: 'timeout', ms: 25, as: 'number' },
+        {
+          kind: 'retry',
+          attempts: 2,
+          delay: 25,
+          factor: 2,
+          asFunction: true,
+          retryIf: 'default',
+          onResult: undefined,
+        },
+        {
+          kind: 'breaker',
+          threshold: 100,
+          minimumCalls: 1,
+          window: { type: 'count', size: 5 },
+          openMs: 6,
+          probes: 3,
+          lease: 1_000,
+          inARow: undefined,
+          recordIf: 'default',
+        },
+      ],
+      stacks: [{ policies: [0, 2, 1], by: 'wrap' }],
+      stages: [],
+      listenersThrow: false,
+      steps: [
+        starting(10, call({ does: 'resolve', after: 15 })),
+        { ...call({ does: 'reject', after: 1 }), budget: 3 },
+        starting(0, starting(7, call({ does: 'hang' }))),
+        call({ does: 'hang' }),
+        call({ does: 'reject' }),
+        { kind: 'pass', ms: 7 },
+        call({ does: 'resolve', after: 25 }),
+      ],
+    });
+
+    expect(violations).toEqual([]);
+    expect([...reached]).toEqual(expect.arrayContaining(['open', 'half-open', 'timed out', 'nested']));
   });
 });
 

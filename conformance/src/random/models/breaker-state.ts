@@ -16,7 +16,8 @@ export class BreakerState {
   /** How often a probe was lost. */
   lost = 0;
   private outcomes: readonly { readonly at: number; readonly failed: boolean }[] = [];
-  private admitted: ReadonlyMap<object, Admitted> = new Map();
+  /** By the numbers of the calls. */
+  private admitted: ReadonlyMap<number, Admitted> = new Map();
   private openUntil = 0;
 
   constructor(private readonly recipe: BreakerRecipe) {}
@@ -28,8 +29,21 @@ export class BreakerState {
     return copy;
   }
 
+  /** The same for two that do the same from here on. */
+  get signature(): string {
+    const { name, entered, outcomes, openUntil, admitted } = this;
+
+    return JSON.stringify([
+      name,
+      entered,
+      outcomes,
+      openUntil,
+      [...admitted].map(([call, { failed }]) => [call, failed]),
+    ]);
+  }
+
   /** Lets a call in, or says for how many milliseconds it is refused. */
-  call(call: object, now: number): number | undefined {
+  call(call: number, now: number): number | undefined {
     this.look(now);
     if (this.name === 'open') return this.openUntil - now;
     if (this.name === 'half-open' && this.admitted.size === this.recipe.probes) return 0;
@@ -39,7 +53,7 @@ export class BreakerState {
   }
 
   /** @param failed `undefined` says nothing about the dependency. */
-  settle(call: object, failed: boolean | undefined, now: number): void {
+  settle(call: number, failed: boolean | undefined, now: number): void {
     if (this.name === 'half-open') {
       if (this.admitted.has(call)) this.look(now);
       this.settleProbe(call, failed, now);
@@ -87,7 +101,7 @@ export class BreakerState {
     this.decide(now);
   }
 
-  private settleProbe(call: object, failed: boolean | undefined, now: number): void {
+  private settleProbe(call: number, failed: boolean | undefined, now: number): void {
     const probe = this.admitted.get(call);
     if (probe === undefined || probe.failed !== undefined) return;
     if (failed === undefined) return void this.take(call);
@@ -104,7 +118,7 @@ export class BreakerState {
     else if (100 - share(false) < threshold) this.enter('closed', now);
   }
 
-  private take(call: object): boolean {
+  private take(call: number): boolean {
     const admitted = new Map(this.admitted);
     const had = admitted.delete(call);
     this.admitted = admitted;

@@ -7,8 +7,8 @@ import { isFlaw, says } from './predicates.js';
 import { StageModel, type Place, type Told } from './stage-model.js';
 
 interface BreakerFrame {
-  /** This passage of the call, which may come more than once. */
-  readonly call: object;
+  /** The number of this passage of the call, which may come more than once. */
+  readonly call: number;
   readonly enteredAt: number;
   readonly waitedBefore: number;
   /** What each state said to the call. */
@@ -34,6 +34,7 @@ const REACHED = { open: 'open', 'half-open': 'half-open', closed: 'closed again'
 export class BreakerModel extends StageModel<BreakerFrame> {
   /** One, unless it cannot be known what an outcome counted for. */
   private states: BreakerState[];
+  private passages = 0;
   private readonly told: string[] = [];
 
   constructor(
@@ -84,7 +85,7 @@ export class BreakerModel extends StageModel<BreakerFrame> {
 
   protected begin(run: Run): BreakerFrame {
     const { now } = this.watch;
-    const call = {};
+    const call = (this.passages += 1);
     const answers = new Map(this.states.map((state) => [state, state.call(call, now)]));
 
     return {
@@ -143,12 +144,13 @@ export class BreakerModel extends StageModel<BreakerFrame> {
       for (const state of this.states) state.settle(call, failed, now);
       return;
     }
-    this.states = this.states.flatMap((state) => {
+    const both = this.states.flatMap((state) => {
       const other = state.copy();
       state.settle(call, undefined, now);
       other.settle(call, this.counts(back?.value), now);
       return [state, other];
     });
+    this.states = unlike(both);
   }
 
   private judge(asks: boolean | 'unknown', { value }: Outcome): Judgement {
@@ -193,4 +195,11 @@ export class BreakerModel extends StageModel<BreakerFrame> {
     this.require(left.length > 0, 'breaker-as-counted', what);
     if (left.length > 0) this.states = left.slice(0, 64);
   }
+}
+
+/** An outcome of an earlier era makes no difference, and of several in one turn it often makes none which is which. */
+function unlike(states: readonly BreakerState[]): BreakerState[] {
+  const signatures = states.map(({ signature }) => signature);
+
+  return states.filter((_, at) => signatures.indexOf(signatures[at] as string) === at);
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { mostWorksOf, withoutNested } from './extent.js';
+import { isStart, mostWorksIn, mostWorksOf, withoutNested } from './extent.js';
 import { MOST_WORKS, scenarioOf } from './generate.js';
-import type { AnswerStep, CallStep, PolicyRecipe, Start, Step, Work } from './scenario.js';
+import type { AnswerStep, CallStep, PolicyRecipe, Start, Work } from './scenario.js';
 
-const isStart = (step: Step): step is Start => ['call', 'fan out', 'collect'].includes(step.kind);
 const retryOf = (attempts: number): PolicyRecipe => ({
   kind: 'retry',
   attempts,
@@ -47,6 +46,13 @@ describe('The most works of a start', () => {
     ['of all sections', answerOf({ stack: 0, work: WORK }, { stack: undefined, work: starting(callOf(0, WORK)) }), 13],
   ])('are counted %s', (_, start, most) => {
     expect(mostWorksOf(start, BUILT)).toBe(most);
+  });
+
+  it('are added up over the steps of a scenario', () => {
+    const scenario = { ...BUILT, ties: 0, stages: [], listenersThrow: false };
+    const steps = [callOf(0, WORK), { kind: 'pass', ms: 1 } as const, callOf(1, WORK)];
+
+    expect(mostWorksIn({ ...scenario, steps })).toBe(6 + 1);
   });
 
   it('are those of its own stack when its work starts nothing', () => {

@@ -1,6 +1,14 @@
-import type { AnswerStep, CallStep, PolicyRecipe, Scenario, Start, Work } from './scenario.js';
+import type { AnswerStep, CallStep, PolicyRecipe, Scenario, Start, Step, Work } from './scenario.js';
 
 type Built = Pick<Scenario, 'policies' | 'stacks'>;
+
+/** How often the calls and answers of a scenario perform work at most, all together. */
+export function mostWorksIn(scenario: Scenario): number {
+  return scenario.steps.filter(isStart).reduce((sum, start) => sum + mostWorksOf(start, scenario), 0);
+}
+
+export const isStart = (step: Step): step is Start =>
+  step.kind === 'call' || step.kind === 'fan out' || step.kind === 'collect';
 
 /** How often a start performs work at most, with all that its work starts: when every attempt of every retry is made. */
 export function mostWorksOf(start: Start, built: Built): number {

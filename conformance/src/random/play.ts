@@ -4,6 +4,7 @@ import { Builder } from './build.js';
 import { Callers, Started } from './calls.js';
 import { Draws } from './draws.js';
 import type { Engine, Execution } from './engine.js';
+import { mostWorksIn } from './extent.js';
 import type { Violation } from './invariants.js';
 import { Layers, type LayeredPolicy } from './layers.js';
 import type { Told } from './models/stage-model.js';
@@ -34,8 +35,9 @@ export function play(stage: Stage, scenario: Scenario): Promise<Played> {
   return new Play(stage, scenario).run();
 }
 
-/** Further moments that an execution gets to come to its end: retries around retries take their time. */
+/** Further moments that an execution gets to come to its end, and those for each work that it may perform until then. */
 const MOST_MOMENTS = 1_000;
+const MOMENTS_OF_A_WORK = 20;
 /** After so many, work waits no longer for what it has started. */
 const PATIENT_MOMENTS = 10;
 const A_MOMENT_MS = 20;
@@ -301,7 +303,9 @@ class Play {
   private async runDown(): Promise<void> {
     const { world } = this.stage;
     this.watch.callback = () => {};
-    for (let moment = 0; moment < MOST_MOMENTS && this.isBusy(); moment++) {
+    // Retries around retries, whose calls wait for each other, take their time.
+    const most = MOST_MOMENTS + MOMENTS_OF_A_WORK * mostWorksIn(this.scenario);
+    for (let moment = 0; moment < most && this.isBusy(); moment++) {
       this.works.endAll(moment > PATIENT_MOMENTS ? 'what waits' : undefined);
       await world.pass(A_MOMENT_MS);
     }

@@ -14,6 +14,17 @@ const EXECUTIONS = 20_000;
 /** Within so many a planted fault is found. */
 const SOON = 1_500;
 
+const call = (work: Partial<Work> & Pick<Work, 'does'>): CallStep => ({
+  kind: 'call',
+  stack: 0,
+  signal: undefined,
+  budget: undefined,
+  detached: false,
+  ambient: true,
+  works: [{ after: 0, byTimer: true, error: 'down', asks: 'never', ...work }],
+});
+const starting = (after: number, starts: CallStep): CallStep => call({ does: 'start', after, starts, waits: true });
+
 let campaign: Campaign | undefined;
 
 afterEach(() => {
@@ -36,17 +47,6 @@ describe('The engine, in random executions', PATIENCE, () => {
 });
 
 describe('A model that cannot know what outcomes count for', PATIENCE, () => {
-  const call = (work: Partial<Work> & Pick<Work, 'does'>): CallStep => ({
-    kind: 'call',
-    stack: 0,
-    signal: undefined,
-    budget: undefined,
-    detached: false,
-    ambient: true,
-    works: [{ after: 0, byTimer: true, error: 'down', asks: 'never', ...work }],
-  });
-  const starting = (after: number, starts: CallStep): CallStep => call({ does: 'start', after, starts, waits: true });
-
   it('follows both ways for each of many that come at once, of which most make no difference', async () => {
     campaign = await Campaign.open();
     const { violations, reached } = await campaign.play({
@@ -90,6 +90,29 @@ describe('A model that cannot know what outcomes count for', PATIENCE, () => {
 
     expect(violations).toEqual([]);
     expect([...reached]).toEqual(expect.arrayContaining(['open', 'half-open', 'timed out', 'nested']));
+  });
+});
+
+describe('The end of an execution', PATIENCE, () => {
+  it('is waited for as long as retries around retries take, whose calls wait for one slot', async () => {
+    const retry = { kind: 'retry', factor: 2, asFunction: false, retryIf: 'default', onResult: undefined } as const;
+    campaign = await Campaign.open();
+    const { violations } = await campaign.play({
+      ties: 0,
+      policies: [
+        { kind: 'bulkhead', slots: 1, queue: 2, queueTimeout: undefined, holds: true },
+        { ...retry, attempts: 2, delay: 0 },
+        { ...retry, attempts: 4, delay: 40 },
+        { ...retry, attempts: 4, delay: 40 },
+        { ...retry, attempts: 4, delay: 40 },
+      ],
+      stacks: [{ policies: [1, 0, 2, 3, 4], by: 'wrap' }],
+      stages: [],
+      listenersThrow: false,
+      steps: [call({ does: 'reject', after: 2 }), call({ does: 'reject', after: 60 })],
+    });
+
+    expect(violations).toEqual([]);
   });
 });
 

@@ -140,7 +140,7 @@ describe('ten thousand policies made and dropped', { timeout: 120_000 }, () => {
   it('are told from policies of which each leaves a hundred bytes', async () => {
     const kept: unknown[] = [];
 
-    expect(await growth(() => callMany(10_000, () => useOnce(kept)), 1)).toBeGreaterThan(MEGABYTE);
+    expect(await growth(() => callMany(10_000, () => useOnce(kept)), ROUNDS)).toBeGreaterThan(MEGABYTE);
   });
 
   it('are collected one by one, open breakers and full windows included', async () => {
